@@ -59,7 +59,7 @@ type SideCountAxis = CountAxis & { name: SideCountName };
 
 /** In the order of tables. */
 export const COUNT_AXES: readonly CountAxis[] = AXES.filter((axis) => axis.kind === "count");
-/** In the order of names: what is always said comes first. */
+/** In the order of names: those that are always named come first. */
 export const NAMED_COUNTS: readonly CountAxis[] = [...COUNT_AXES].sort((a, b) => Number(b.is_always_named) - Number(a.is_always_named) || a.depth - b.depth);
 /** In the order in which cells are nested. */
 export const NESTED_COUNTS: readonly CountAxis[] = [...COUNT_AXES].sort((a, b) => a.depth - b.depth);
@@ -69,14 +69,14 @@ export function isOfSides(axis: CountAxis): axis is SideCountAxis {
   return axis.is_of_sides;
 }
 
-/** Something of each axis that is a number, by the field of a request. */
-export function byField<T>(of: (axis: CountAxis) => T): Record<CountField, T> {
-  return Object.fromEntries(COUNT_AXES.map((axis) => [axis.field, of(axis)])) as Record<CountField, T>; // has all of them
+/** A value for each count axis, by the field of a request. */
+export function byField<T>(valueOf: (axis: CountAxis) => T): Record<CountField, T> {
+  return Object.fromEntries(COUNT_AXES.map((axis) => [axis.field, valueOf(axis)])) as Record<CountField, T>; // has all of them
 }
 
-/** The same of those that a side of a comparison has, by their names. */
-export function bySideName<T>(of: (axis: CountAxis) => T): Record<SideCountName, T> {
-  return Object.fromEntries(COUNT_AXES.filter(isOfSides).map((axis) => [axis.name, of(axis)])) as Record<SideCountName, T>; // has all of them
+/** The same for the count axes of a side of a comparison, by their names. */
+export function bySideName<T>(valueOf: (axis: CountAxis) => T): Record<SideCountName, T> {
+  return Object.fromEntries(COUNT_AXES.filter(isOfSides).map((axis) => [axis.name, valueOf(axis)])) as Record<SideCountName, T>; // has all of them
 }
 
 /** A cell with nothing chosen. */
@@ -85,7 +85,7 @@ export const USUAL_COUNTS = Object.fromEntries(COUNT_AXES.map((axis) => [axis.na
 const isOfSizes = (axis: object): axis is SizeAxis => "kind" in axis && axis.kind === "sizes";
 export const SIZE_AXES: readonly SizeAxis[] = AXES.flatMap((axis: object) => (isOfSizes(axis) ? [axis] : []));
 
-/** Sizes of open dimensions that were asked for; the batch size tells that of the batch. */
+/** Requested sizes of open dimensions, except the batch, which is an axis of its own. */
 export function sizesOf(cell: object): Sizes {
   const named = SIZE_AXES.flatMap(({ name }) => Object.entries((Reflect.get(cell, name) ?? {}) as Sizes)); // the field of the axis
   return Object.fromEntries(named.filter(([name]) => name !== "batch"));
@@ -107,7 +107,7 @@ export function bySizes(a: object, b: object): number {
   return (
     Object.keys(here)
       .map((name) => (here[name] ?? 0) - (there[name] ?? 0))
-      .find((apart) => apart !== 0) ?? 0
+      .find((difference) => difference !== 0) ?? 0
   );
 }
 

@@ -9,7 +9,7 @@ export const queries = new QueryClient({
       staleTime: Infinity,
       gcTime: 5 * 60_000,
       refetchOnWindowFocus: false,
-      // What the server refused, it refuses again; what did not reach it is asked again by `events.ts`.
+      // What the server refused, it would refuse again; requests that did not reach it are repeated by `events.ts`.
       retry: (count, error) => !(error instanceof Refused) && count < 2,
     },
   },

@@ -2,7 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 
 import type { ProblemDocument, paths } from "@/api/schema.gen";
 
-/** What the server said no to, in its own words. */
+/** A request that the server refused, with its reason. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -18,30 +18,30 @@ export class Refused extends Error {
   }
 }
 
-let proof: Promise<string | null> | null = null;
+let csrfToken: Promise<string | null> | null = null;
 
-/** What changes must carry when a cookie lets us in. */
+/** The token that every change must carry when a cookie signs us in. */
 export function csrf(): Promise<string | null> {
-  proof ??= fetch("/api/v1/session")
-    .then((told) => (told.ok ? told.json() : { csrf: null }))
+  csrfToken ??= fetch("/api/v1/session")
+    .then((response) => (response.ok ? response.json() : { csrf: null }))
     .then((session: { csrf: string | null }) => session.csrf)
     .catch(() => {
-      proof = null;
+      csrfToken = null;
       return null;
     });
-  return proof;
+  return csrfToken;
 }
 
 export function signIn(): void {
-  const here = window.location.pathname + window.location.search;
-  window.location.assign(`/login?next=${encodeURIComponent(here)}`);
+  const returnTo = window.location.pathname + window.location.search;
+  window.location.assign(`/login?next=${encodeURIComponent(returnTo)}`);
 }
 
-const guarded: Middleware = {
+const csrfMiddleware: Middleware = {
   async onRequest({ request }) {
     if (request.method !== "GET") {
-      const found = await csrf();
-      if (found) request.headers.set("X-Modeldyno-CSRF", found);
+      const token = await csrf();
+      if (token) request.headers.set("X-Modeldyno-CSRF", token);
     }
     return request;
   },
@@ -51,13 +51,13 @@ const guarded: Middleware = {
 };
 
 export const api = createClient<paths>({ baseUrl: window.location.origin });
-api.use(guarded);
+api.use(csrfMiddleware);
 
-type Told<T> = { data?: T; error?: unknown; response: Response };
+type FetchResult<T> = { data?: T; error?: unknown; response: Response };
 
-/** The answer, or an error that says what the server said. */
-export async function told<T>(asked: Promise<Told<T>>): Promise<T> {
-  const { data, error, response } = await asked;
+/** The body of the answer; throws `Refused` if the server refused. */
+export async function answerOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
+  const { data, error, response } = await request;
   if (error !== undefined || !response.ok) throw new Refused(response.status, isProblem(error) ? error : {});
   return data as T; // 204 has none, and its T is undefined
 }

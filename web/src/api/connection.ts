@@ -1,22 +1,22 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether events reach us; `since` is when we last knew the truth. */
+/** Whether events reach us; `since` is when that last changed. */
 export type Connection = { isUp: boolean; since: Date };
 
-let now: Connection = { isUp: true, since: new Date() };
-const hearers = new Set<() => void>();
+let connection: Connection = { isUp: true, since: new Date() };
+const listeners = new Set<() => void>();
 
 export function setConnection(isUp: boolean): void {
-  if (now.isUp === isUp) return;
-  now = { isUp, since: new Date() };
-  hearers.forEach((hear) => hear());
+  if (connection.isUp === isUp) return;
+  connection = { isUp, since: new Date() };
+  listeners.forEach((listener) => listener());
 }
 
 export function useConnection(): Connection {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribe, () => connection);
 }
 
-function subscribe(hear: () => void): () => void {
-  hearers.add(hear);
-  return () => hearers.delete(hear);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

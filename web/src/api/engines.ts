@@ -5,8 +5,8 @@ type NamedEngine = Pick<EngineDocument, "name" | "title" | "color">;
 /** As the server gave them when the page opened; `Shell` shows nothing that names an engine before. */
 let engines: ReadonlyMap<string, NamedEngine> = new Map();
 
-export function rememberEngines(known: readonly NamedEngine[]): void {
-  engines = new Map(known.map((engine) => [engine.name, engine]));
+export function rememberEngines(documents: readonly NamedEngine[]): void {
+  engines = new Map(documents.map((engine) => [engine.name, engine]));
 }
 
 /** "ONNX Runtime"; the bare name of an engine that is no longer installed. */

@@ -4,54 +4,54 @@ import type { Socket } from "socket.io-client";
 import { queries } from "@/api/cache";
 import { signIn } from "@/api/client";
 import { setConnection } from "@/api/connection";
-import { forgetStanding, setFetch, setStanding } from "@/api/progress";
+import { forgetJobProgress, setFetch, setJobProgress } from "@/api/progress";
 import { queryKeys } from "@/api/queryKeys";
 import type { EventMessage } from "@/api/schema.gen";
 
-type Heard = { ok: boolean; last: number; is_complete?: boolean };
+type SubscribeAnswer = { ok: boolean; last: number; is_complete?: boolean };
 type Goodbye = { code: string; after: number | null };
 
 let last: number | null = null;
 
-/** Follows everything that the server tells, from wherever we were, until the page closes. */
+/** Follows the events of the server, from the last one we have, until the page closes. */
 export function listen(): () => void {
   let socket: Socket | null = null;
-  let isOver = false;
-  // Not among what the first page waits for: what happened before it is here is asked for once it is.
+  let isClosed = false;
+  // The first page does not wait for it: events before it is loaded are requested once it connects.
   void import("socket.io-client").then(({ io }) => {
-    if (isOver) return;
+    if (isClosed) return;
     socket = io("/v1", { transports: ["websocket", "polling"], reconnectionDelayMax: 4000 });
     follow(socket);
   });
   return () => {
-    isOver = true;
+    isClosed = true;
     socket?.disconnect();
   };
 }
 
 function follow(socket: Socket): void {
   socket.on("connect", () => {
-    socket.emit("subscribe", { project_id: null, after: last }, (told: Heard) => {
-      if (!told.ok) return;
-      // Whatever we show may be older than what we hear from now on.
-      if (last === null || told.is_complete === false) void queries.invalidateQueries({ predicate: (query) => !isGraph(query) });
-      last = Math.max(last ?? 0, last === null || told.is_complete === false ? told.last : 0) || told.last;
+    socket.emit("subscribe", { project_id: null, after: last }, (answer: SubscribeAnswer) => {
+      if (!answer.ok) return;
+      // What we show may be older than the events from now on.
+      if (last === null || answer.is_complete === false) void queries.invalidateQueries({ predicate: (query) => !isGraph(query) });
+      last = Math.max(last ?? 0, last === null || answer.is_complete === false ? answer.last : 0) || answer.last;
       setConnection(true);
-      // Requests that failed while the server was away are asked again.
+      // Repeats the requests that failed while the server was unreachable.
       void queries.refetchQueries({ predicate: (query) => query.state.status === "error", type: "active" });
     });
   });
   socket.on("event", (event: EventMessage) => {
     if (event.number !== null && event.number !== undefined) last = event.number;
-    hear(event);
+    handleEvent(event);
   });
-  socket.on("goodbye", (said: Goodbye) => {
-    last = said.after ?? last;
-    if (said.code === "TOKEN") signIn();
+  socket.on("goodbye", (goodbye: Goodbye) => {
+    last = goodbye.after ?? last;
+    if (goodbye.code === "TOKEN") signIn();
   });
   socket.on("disconnect", (reason) => {
     setConnection(false);
-    // Sent away, not cut off: the client does not try again by itself then.
+    // The server closed the connection: then the client does not reconnect by itself.
     if (reason === "io server disconnect") setTimeout(() => socket.connect(), 1000);
   });
   socket.on("connect_error", () => setConnection(false));
@@ -62,21 +62,21 @@ function isGraph({ queryKey, state }: Query): boolean {
   return state.status === "success" && queryKey[0] === "models" && queryKey[2] === "graph";
 }
 
-let changed = new Set<string>();
+let changedKeys = new Set<string>();
 let timer: number | null = null;
 
 /** What changed is fetched anew at most four times a second, however fast it changes. */
 function invalidate(key: readonly (string | number)[]): void {
-  changed.add(JSON.stringify(key));
+  changedKeys.add(JSON.stringify(key));
   timer ??= window.setTimeout(() => {
-    const keys = [...changed];
-    changed = new Set();
+    const keys = [...changedKeys];
+    changedKeys = new Set();
     timer = null;
-    for (const one of keys) void queries.invalidateQueries({ queryKey: JSON.parse(one) as unknown[] });
+    for (const changedKey of keys) void queries.invalidateQueries({ queryKey: JSON.parse(changedKey) as unknown[] });
   }, 250);
 }
 
-function hear(event: EventMessage): void {
+function handleEvent(event: EventMessage): void {
   switch (event.kind) {
     case "project.created":
     case "project.changed":
@@ -106,7 +106,7 @@ function hear(event: EventMessage): void {
     case "run.changed":
     case "run.deleted":
       invalidate(queryKeys.runs);
-      // A job moves with its run: its own event tells only of its place and of why it waits.
+      // A job moves with its run: its own event only covers its place in the queue and why it waits.
       invalidate(queryKeys.jobs);
       invalidate(queryKeys.system); // who has which core
       invalidate(queryKeys.kind(event.data.kind));
@@ -114,7 +114,7 @@ function hear(event: EventMessage): void {
       invalidate(queryKeys.projects);
       return;
     case "job.changed":
-      forgetStanding(event.data.id);
+      forgetJobProgress(event.data.id);
       invalidate(queryKeys.jobs);
       invalidate(queryKeys.system); // who has which core
       return;
@@ -122,7 +122,7 @@ function hear(event: EventMessage): void {
       invalidate(queryKeys.notes);
       return;
     case "job.progress":
-      setStanding(event.data);
+      setJobProgress(event.data);
       return;
     case "example.progress":
       setFetch(event.data);

@@ -1,8 +1,8 @@
 import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument, Figure } from "@/api/schema.gen";
 
-/** For tests: with an interval of so large a share to both sides, over eight sessions. */
-export const around = (value: number, share: number): Figure => ({
+/** For tests: a figure with an interval of ± this share, over eight sessions. */
+export const figureAround = (value: number, share: number): Figure => ({
   value,
   low: value * (1 - share),
   high: value * (1 + share),
@@ -13,20 +13,20 @@ export const around = (value: number, share: number): Figure => ({
   repeat: null,
 });
 
-/** For tests: a cell that was measured so quick. */
-export function measuredCell(ms: number, share: number, more: Partial<CellDocument> = {}): CellDocument {
-  const figure = around(ms, share);
+/** For tests: a cell that was measured with this latency. */
+export function measuredCell(ms: number, share: number, overrides: Partial<CellDocument> = {}): CellDocument {
+  const figure = figureAround(ms, share);
   const latency = { typical: figure, floor: figure, mean: ms, stdev: null, min: ms, max: ms, p90: figure, p95: figure, p99: figure, outlier_share: 0 };
-  const items = more.batch_size ?? 1;
+  const items = overrides.batch_size ?? 1;
   return {
     ...PLANNED,
     status: "done",
     items,
     latency_ms: latency,
-    throughput_per_s: around((1000 * items) / ms, share),
+    throughput_per_s: figureAround((1000 * items) / ms, share),
     sessions: 8,
     samples: 80,
     noise: "quiet",
-    ...more,
+    ...overrides,
   };
 }

@@ -1,4 +1,4 @@
-/** For tests: what a server says of three engines. */
+/** For tests: three engines, as a server lists them. */
 import { rememberEngines } from "@/api/engines";
 
 rememberEngines([

@@ -1,5 +1,5 @@
 import { FIGURES } from "@/api/figures.gen";
-import { known, type Known } from "@/api/figures";
+import { toMeasuredFigure, type MeasuredFigure } from "@/api/figures";
 import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 
 type Row = (typeof FIGURES)[number];
@@ -12,7 +12,7 @@ export type FigureColumn<Name extends string = Row["name"]> = {
   label: string;
   format: Format;
   unit: string;
-  /** Lists show it, offer it, or do not have it. */
+  /** Whether lists show it, offer it, or do not have it. */
   in_lists: "always" | "wanted" | "never";
   /** Lists show it right after latency, others last. */
   is_among_first: boolean;
@@ -30,18 +30,18 @@ const isListed = (column: FigureColumn): column is Listed => column.in_lists !==
 export const LIST_FIGURES: readonly Listed[] = COLUMNS.filter(isListed);
 const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ on_card }) => on_card);
 
-/** A figure with or without an interval; null where it was not measured. */
-export function knownOf(value: number | Figure | null | undefined): Known | null {
+/** A figure with or without an interval; null if it was not measured. */
+export function figureOf(value: number | Figure | null | undefined): MeasuredFigure | null {
   if (value == null) return null;
-  return known(typeof value === "number" ? { value, low: null, high: null, level: null, of: null, n: null, needs: null, repeat: null } : value);
+  return toMeasuredFigure(typeof value === "number" ? { value, low: null, high: null, level: null, of: null, n: null, needs: null, repeat: null } : value);
 }
 
-export type CardFigure = { label: string; format: Format; unit: string; known: Known };
+export type CardFigure = { label: string; format: Format; unit: string; figure: MeasuredFigure };
 
-/** The further figures that were measured of a cell. */
+/** The further figures measured for a cell. */
 export function cardFigures(cell: CellDocument, columns: readonly FigureColumn[] = CARD_FIGURES): CardFigure[] {
   return columns.flatMap(({ name, label, format, unit }) => {
-    const figure = knownOf(cell[name]);
-    return figure ? [{ label, format, unit, known: figure }] : [];
+    const figure = figureOf(cell[name]);
+    return figure ? [{ label, format, unit, figure }] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { NoteDocument } from "@/api/schema.gen";
 
@@ -11,17 +11,17 @@ export const noteQuery = ({ kind, id }: NoteSubject) => queryOptions({ queryKey:
 // Notes of all kinds are read and written in the same way: that of a project stands for all of them.
 type NotePath = "/api/v1/projects/{project_id}/note";
 
-function addressed({ kind, id }: NoteSubject): [NotePath, { project_id: number }] {
+function notePath({ kind, id }: NoteSubject): [NotePath, { project_id: number }] {
   return [`/api/v1/${kind}s/{project_id}/note` as NotePath, { project_id: id }];
 }
 
 function readNote(subject: NoteSubject): Promise<NoteDocument> {
-  const [address, path] = addressed(subject);
-  return told(api.GET(address, { params: { path } }));
+  const [address, path] = notePath(subject);
+  return answerOf(api.GET(address, { params: { path } }));
 }
 
 /** Refused with 412 when it is of another version by now. */
 export function writeNote(subject: NoteSubject, text: string, version: number): Promise<NoteDocument> {
-  const [address, path] = addressed(subject);
-  return told(api.PUT(address, { params: { path, header: { "If-Match": `"${version}"` } }, body: { text } }));
+  const [address, path] = notePath(subject);
+  return answerOf(api.PUT(address, { params: { path, header: { "If-Match": `"${version}"` } }, body: { text } }));
 }

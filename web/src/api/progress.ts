@@ -1,47 +1,47 @@
 import { useSyncExternalStore } from "react";
 
-import type { FetchStanding, JobProgressDocument } from "@/api/parts";
+import type { FetchProgress, JobProgressDocument } from "@/api/parts";
 
-/** Where running jobs stand, as told last. Progress is not kept anywhere: the next one makes up for it. */
-let standings: ReadonlyMap<number, JobProgressDocument> = new Map();
-let fetches: ReadonlyMap<string, FetchStanding> = new Map();
-const hearers = new Set<() => void>();
+/** The latest progress of running jobs. It is not stored anywhere: the next event replaces it. */
+let progressByJob: ReadonlyMap<number, JobProgressDocument> = new Map();
+let fetches: ReadonlyMap<string, FetchProgress> = new Map();
+const listeners = new Set<() => void>();
 
-export function setStanding(standing: JobProgressDocument): void {
-  standings = new Map(standings).set(standing.id, standing);
-  tell();
+export function setJobProgress(progress: JobProgressDocument): void {
+  progressByJob = new Map(progressByJob).set(progress.id, progress);
+  notifyListeners();
 }
 
-export function forgetStanding(jobId: number): void {
-  if (!standings.has(jobId)) return;
-  const left = new Map(standings);
-  left.delete(jobId);
-  standings = left;
-  tell();
+export function forgetJobProgress(jobId: number): void {
+  if (!progressByJob.has(jobId)) return;
+  const remaining = new Map(progressByJob);
+  remaining.delete(jobId);
+  progressByJob = remaining;
+  notifyListeners();
 }
 
-export function setFetch(standing: FetchStanding): void {
-  fetches = new Map(fetches).set(standing.example, standing);
-  tell();
+export function setFetch(progress: FetchProgress): void {
+  fetches = new Map(fetches).set(progress.example, progress);
+  notifyListeners();
 }
 
-export function useStandings(): ReadonlyMap<number, JobProgressDocument> {
-  return useSyncExternalStore(subscribe, () => standings);
+export function useProgressOfJobs(): ReadonlyMap<number, JobProgressDocument> {
+  return useSyncExternalStore(subscribe, () => progressByJob);
 }
 
-export function useStanding(jobId: number | null | undefined): JobProgressDocument | undefined {
-  return useSyncExternalStore(subscribe, () => (jobId == null ? undefined : standings.get(jobId)));
+export function useJobProgress(jobId: number | null | undefined): JobProgressDocument | undefined {
+  return useSyncExternalStore(subscribe, () => (jobId == null ? undefined : progressByJob.get(jobId)));
 }
 
-export function useFetches(): ReadonlyMap<string, FetchStanding> {
+export function useFetches(): ReadonlyMap<string, FetchProgress> {
   return useSyncExternalStore(subscribe, () => fetches);
 }
 
-function subscribe(hear: () => void): () => void {
-  hearers.add(hear);
-  return () => hearers.delete(hear);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-function tell(): void {
-  hearers.forEach((hear) => hear());
+function notifyListeners(): void {
+  listeners.forEach((listener) => listener());
 }

@@ -1,117 +1,117 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { Refused, api, told } from "@/api/client";
+import { Refused, api, answerOf } from "@/api/client";
 import { rememberEngines } from "@/api/engines";
 import { queryKeys } from "@/api/queryKeys";
 import type { PlanBenchmarkRequest } from "@/api/parts";
 import type { operations } from "@/api/schema.gen";
 
-type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
 
 /** A list in pages; the last one has no `next`. */
-type Paged = { next?: string | null };
-const paging = { initialPageParam: undefined as string | undefined, getNextPageParam: (last: Paged) => last.next ?? undefined };
+type ListPage = { next?: string | null };
+const paging = { initialPageParam: undefined as string | undefined, getNextPageParam: (lastPage: ListPage) => lastPage.next ?? undefined };
 
-const at = <T>(path: T) => ({ params: { path } });
+const pathParams = <T>(path: T) => ({ params: { path } });
 
-export const projectsQuery = (asked: Asked<"list_projects"> = {}) =>
+export const projectsQuery = (query: QueryOf<"list_projects"> = {}) =>
   infiniteQueryOptions({
-    queryKey: [...queryKeys.projects, "list", asked],
-    queryFn: ({ pageParam }) => told(api.GET("/api/v1/projects", { params: { query: { ...asked, cursor: pageParam } } })),
+    queryKey: [...queryKeys.projects, "list", query],
+    queryFn: ({ pageParam }) => answerOf(api.GET("/api/v1/projects", { params: { query: { ...query, cursor: pageParam } } })),
     ...paging,
   });
 
 export const projectQuery = (project_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.projects, project_id],
-    queryFn: () => told(api.GET("/api/v1/projects/{project_id}", at({ project_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/projects/{project_id}", pathParams({ project_id }))),
   });
 
 export const modelsQuery = (project_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.models, "of", project_id],
-    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/models", { params: { path: { project_id }, query: { limit: 200 } } })),
+    queryFn: () => answerOf(api.GET("/api/v1/projects/{project_id}/models", { params: { path: { project_id }, query: { limit: 200 } } })),
   });
 
 export const modelQuery = (model_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id],
-    queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}", pathParams({ model_id }))),
   });
 
-/** What a model can be converted to, and what was tried. */
+/** What a model can be converted to, and the conversions so far. */
 export const conversionsQuery = (model_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id, "conversions"],
-    queryFn: () => told(api.GET("/api/v1/models/{model_id}/conversions", at({ model_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}/conversions", pathParams({ model_id }))),
   });
 
 /** The whole graph of a model: to search, to look into nodes. */
 export const graphQuery = (model_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id, "graph"],
-    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph", at({ model_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}/graph", pathParams({ model_id }))),
   });
 
-/** What there is to draw of it. */
-export const graphViewQuery = (model_id: number, query: Asked<"view_graph">) =>
+/** The part of a graph to draw. */
+export const graphViewQuery = (model_id: number, query: QueryOf<"view_graph">) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id, "graph", "view", query],
-    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph/view", { params: { path: { model_id }, query } })),
+    queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}/graph/view", { params: { path: { model_id }, query } })),
   });
 
-export const benchmarksQuery = (asked: Asked<"list_benchmarks">) =>
+export const benchmarksQuery = (query: QueryOf<"list_benchmarks">) =>
   infiniteQueryOptions({
-    queryKey: [...queryKeys.benchmarks, "list", asked],
-    queryFn: ({ pageParam }) => told(api.GET("/api/v1/benchmarks", { params: { query: { ...asked, cursor: pageParam } } })),
+    queryKey: [...queryKeys.benchmarks, "list", query],
+    queryFn: ({ pageParam }) => answerOf(api.GET("/api/v1/benchmarks", { params: { query: { ...query, cursor: pageParam } } })),
     ...paging,
   });
 
 export const benchmarkQuery = (benchmark_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.benchmarks, benchmark_id],
-    queryFn: () => told(api.GET("/api/v1/benchmarks/{benchmark_id}", at({ benchmark_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/benchmarks/{benchmark_id}", pathParams({ benchmark_id }))),
   });
 
-/** What it would measure; null asks nothing. A refusal is an answer: it is told beside a field. */
-export const planQuery = (asked: PlanBenchmarkRequest | null) =>
+/** What a request would measure; null sends nothing. A refusal is not retried: it is shown beside a field. */
+export const planQuery = (request: PlanBenchmarkRequest | null) =>
   queryOptions({
-    queryKey: ["plan", asked],
-    queryFn: () => (asked === null ? null : told(api.POST("/api/v1/benchmarks/plan", { body: asked }))),
+    queryKey: ["plan", request],
+    queryFn: () => (request === null ? null : answerOf(api.POST("/api/v1/benchmarks/plan", { body: request }))),
     retry: false,
   });
 
-export const comparisonsQuery = (asked: Asked<"list_comparisons">) =>
+export const comparisonsQuery = (query: QueryOf<"list_comparisons">) =>
   infiniteQueryOptions({
-    queryKey: [...queryKeys.comparisons, "list", asked],
-    queryFn: ({ pageParam }) => told(api.GET("/api/v1/comparisons", { params: { query: { ...asked, cursor: pageParam } } })),
+    queryKey: [...queryKeys.comparisons, "list", query],
+    queryFn: ({ pageParam }) => answerOf(api.GET("/api/v1/comparisons", { params: { query: { ...query, cursor: pageParam } } })),
     ...paging,
   });
 
 export const comparisonQuery = (comparison_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.comparisons, comparison_id],
-    queryFn: () => told(api.GET("/api/v1/comparisons/{comparison_id}", at({ comparison_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/comparisons/{comparison_id}", pathParams({ comparison_id }))),
   });
 
-export const profilesQuery = (asked: Asked<"list_profiles">) =>
+export const profilesQuery = (query: QueryOf<"list_profiles">) =>
   infiniteQueryOptions({
-    queryKey: [...queryKeys.profiles, "list", asked],
-    queryFn: ({ pageParam }) => told(api.GET("/api/v1/profiles", { params: { query: { ...asked, cursor: pageParam } } })),
+    queryKey: [...queryKeys.profiles, "list", query],
+    queryFn: ({ pageParam }) => answerOf(api.GET("/api/v1/profiles", { params: { query: { ...query, cursor: pageParam } } })),
     ...paging,
   });
 
 export const profileQuery = (profile_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.profiles, profile_id],
-    queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}", at({ profile_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/profiles/{profile_id}", pathParams({ profile_id }))),
   });
 
 /** What changes from one profile (A) to another (B). */
 export const profileDiffQuery = (profile_id: number, to: number, by: "node" | "op") =>
   queryOptions({
     queryKey: [...queryKeys.profiles, profile_id, "diff", to, by],
-    queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}/diff", { params: { path: { profile_id }, query: { to, by } } })),
+    queryFn: () => answerOf(api.GET("/api/v1/profiles/{profile_id}/diff", { params: { path: { profile_id }, query: { to, by } } })),
   });
 
 /** Where the time of a run went; null of a run that is no profile. */
@@ -119,15 +119,15 @@ export const profileResultQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "profile"],
     queryFn: async () => {
-      const found = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
-      return found.schema === "modeldyno.profile/2" ? found : null;
+      const result = await answerOf(api.GET("/api/v1/runs/{run_id}/result", pathParams({ run_id })));
+      return result.schema === "modeldyno.profile/2" ? result : null;
     },
   });
 
 export const resultQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "result"],
-    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/runs/{run_id}/result", pathParams({ run_id }))),
   });
 
 /** How the samples of a cell are distributed, with this many points at most; null of a cell without samples. */
@@ -135,7 +135,7 @@ export const distributionQuery = (run_id: string, cell: number, most_points: num
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "distribution", cell, most_points],
     queryFn: () =>
-      told(api.GET("/api/v1/runs/{run_id}/cells/{cell}/samples", { params: { path: { run_id, cell }, query: { most_points } } })).catch(noneIfMissing),
+      answerOf(api.GET("/api/v1/runs/{run_id}/cells/{cell}/samples", { params: { path: { run_id, cell }, query: { most_points } } })).catch(noneIfMissing),
   });
 
 function noneIfMissing(error: unknown): null {
@@ -146,25 +146,25 @@ function noneIfMissing(error: unknown): null {
 export const jobQuery = (job_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.jobs, job_id],
-    queryFn: () => told(api.GET("/api/v1/jobs/{job_id}", at({ job_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/jobs/{job_id}", pathParams({ job_id }))),
   });
 
-export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>
+export const jobsQuery = (query: QueryOf<"list_jobs"> = {}) =>
   queryOptions({
-    queryKey: [...queryKeys.jobs, "list", asked],
-    queryFn: () => told(api.GET("/api/v1/jobs", { params: { query: asked } })),
+    queryKey: [...queryKeys.jobs, "list", query],
+    queryFn: () => answerOf(api.GET("/api/v1/jobs", { params: { query } })),
   });
 
-/** Whether anything begins at all; all else of the queue the lists of jobs tell. */
+/** Whether the queue is paused; everything else about it is in the lists of jobs. */
 export const queueQuery = queryOptions({
   queryKey: [...queryKeys.jobs, "queue"],
-  queryFn: () => told(api.GET("/api/v1/queue")),
+  queryFn: () => answerOf(api.GET("/api/v1/queue")),
 });
 
 export const enginesQuery = queryOptions({
   queryKey: queryKeys.engines,
   queryFn: async () => {
-    const document = await told(api.GET("/api/v1/engines"));
+    const document = await answerOf(api.GET("/api/v1/engines"));
     rememberEngines(document.engines);
     return document;
   },
@@ -172,24 +172,24 @@ export const enginesQuery = queryOptions({
 
 export const systemQuery = queryOptions({
   queryKey: queryKeys.system,
-  queryFn: () => told(api.GET("/api/v1/system")),
+  queryFn: () => answerOf(api.GET("/api/v1/system")),
   staleTime: 60_000,
 });
 
 export const examplesQuery = queryOptions({
   queryKey: queryKeys.examples,
-  queryFn: () => told(api.GET("/api/v1/examples")),
+  queryFn: () => answerOf(api.GET("/api/v1/examples")),
 });
 
 export const sessionQuery = queryOptions({
   queryKey: queryKeys.session,
-  queryFn: () => told(api.GET("/api/v1/session")),
+  queryFn: () => answerOf(api.GET("/api/v1/session")),
 });
 
-/** Two seconds of looking at the machine; asked for, never by itself. */
+/** Examines the machine for two seconds; only on request. */
 export const doctorQuery = queryOptions({
   queryKey: queryKeys.doctor,
-  queryFn: () => told(api.POST("/api/v1/system/doctor")),
+  queryFn: () => answerOf(api.POST("/api/v1/system/doctor")),
   enabled: false,
   retry: false,
 });
@@ -197,15 +197,15 @@ export const doctorQuery = queryOptions({
 export const judgementQuery = (a: string, b: string) =>
   queryOptions({
     queryKey: [...queryKeys.judgements, a, b],
-    queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+    queryFn: () => answerOf(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
-/** Of a run of a comparison: all that there is to know. */
+/** The whole result of a run of a comparison. */
 export const comparisonResultQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "comparison"],
     queryFn: async () => {
-      const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      const result = await answerOf(api.GET("/api/v1/runs/{run_id}/result", pathParams({ run_id })));
       if (result.schema !== "modeldyno.comparison/2") throw new Error(`${run_id} is not a comparison`);
       return result;
     },
@@ -214,12 +214,12 @@ export const comparisonResultQuery = (run_id: string) =>
 export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
-    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
-    staleTime: 0, // nobody tells when a file is put there
+    queryFn: () => answerOf(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // there is no event when a file is put there
   });
 
 export const standingQuery = (project_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.projects, project_id, "standing"],
-    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/standing", at({ project_id }))),
+    queryFn: () => answerOf(api.GET("/api/v1/projects/{project_id}/standing", pathParams({ project_id }))),
   });

@@ -2,21 +2,21 @@ import { Anchor, Box, Button, Group, Popover, Progress, Stack, Text } from "@man
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
-import { useStanding } from "@/api/progress";
+import { api, answerOf } from "@/api/client";
+import { useJobProgress } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
-import { left } from "@/format/numbers";
+import { remainingText } from "@/format/numbers";
 
 /** What runs and waits, the same on every page. */
 export function JobsIndicator() {
   const running = useQuery(jobsQuery({ state: "running" }));
   const waiting = useQuery(jobsQuery({ state: "queued" }));
-  const runs = running.data?.items ?? [];
-  const waits = waiting.data?.items ?? [];
-  if (runs.length + waits.length === 0) return null;
-  const words = [runs.length && `${runs.length} running`, waits.length && `${waits.length} queued`].filter(Boolean).join(", ");
+  const runningJobs = running.data?.items ?? [];
+  const queuedJobs = waiting.data?.items ?? [];
+  if (runningJobs.length + queuedJobs.length === 0) return null;
+  const words = [runningJobs.length && `${runningJobs.length} running`, queuedJobs.length && `${queuedJobs.length} queued`].filter(Boolean).join(", ");
   return (
     <Popover position="bottom-end" width={340} withArrow shadow="md" trapFocus>
       <Popover.Target>
@@ -25,13 +25,13 @@ export function JobsIndicator() {
             {words}
           </Box>
           <Box component="span" hiddenFrom="xs">
-            {runs.length + waits.length}
+            {runningJobs.length + queuedJobs.length}
           </Box>
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap="sm">
-          {runs.map((job) => (
+          {runningJobs.map((job) => (
             <RunningJob key={job.id} job={job} />
           ))}
           <Anchor component={Link} to="/queue" size="sm">
@@ -44,9 +44,9 @@ export function JobsIndicator() {
 }
 
 function RunningJob({ job }: { job: JobDocument }) {
-  const standing = useStanding(job.id);
-  const done = standing?.units_done ?? 0;
-  const planned = standing?.units_planned ?? 0;
+  const progress = useJobProgress(job.id);
+  const done = progress?.units_done ?? 0;
+  const planned = progress?.units_planned ?? 0;
   const share = planned > 0 ? Math.min(100, (100 * done) / planned) : 0;
   return (
     <Stack gap={4}>
@@ -57,15 +57,15 @@ function RunningJob({ job }: { job: JobDocument }) {
         <Button
           size="compact-xs"
           variant="default"
-          onClick={() => void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}
+          onClick={() => void answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}
         >
           Cancel
         </Button>
       </Group>
       <Progress value={share} aria-label={`Progress of ${job.name}`} />
       <Text size="xs" className="dim">
-        {standing?.doing || "Starting"}
-        {standing?.remaining_s != null && !waitsForCores(job) && ` · ${left(standing.remaining_s)}`}
+        {progress?.doing || "Starting"}
+        {progress?.remaining_s != null && !waitsForCores(job) && ` · ${remainingText(progress.remaining_s)}`}
       </Text>
     </Stack>
   );

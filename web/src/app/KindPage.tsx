@@ -3,7 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { NotFound } from "@/app/NotFound";
 import { kindOf } from "@/kinds/kinds";
 
-/** One thing of a kind that has no routes of its own. */
+/** A runnable of a kind that has no routes of its own. */
 export function KindPage() {
   const { pid, kind, id } = useParams({ from: "/p/$pid/$kind/$id" });
   const { section: Section } = kindOf(kind);

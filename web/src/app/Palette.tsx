@@ -8,7 +8,7 @@ import { benchmarksQuery, projectsQuery } from "@/api/queries";
 import { PROJECT_PAGES } from "@/app/projectPages";
 import { hitsFor, type Hit } from "@/app/hits";
 
-const OUTSIDE = [
+const GLOBAL_PAGES = [
   ["/", "All projects"],
   ["/queue", "Queue"],
   ["/system", "System"],
@@ -21,19 +21,19 @@ export function Palette({ close }: { close: () => void }) {
   const [chosen, setChosen] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const hits = hitsFor(typed, useHits(typed));
-  const at = Math.min(chosen, hits.length - 1);
+  const selectedIndex = Math.min(chosen, hits.length - 1);
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
-  }, [at]);
-  const take = (hit: Hit | undefined) => {
+  }, [selectedIndex]);
+  const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     close();
     hit.act();
   };
-  const press = (key: string): boolean => {
-    if (key === "ArrowDown") setChosen(Math.min(at + 1, hits.length - 1));
-    else if (key === "ArrowUp") setChosen(Math.max(at - 1, 0));
-    else if (key === "Enter") take(hits[at]);
+  const handleKey = (key: string): boolean => {
+    if (key === "ArrowDown") setChosen(Math.min(selectedIndex + 1, hits.length - 1));
+    else if (key === "ArrowUp") setChosen(Math.max(selectedIndex - 1, 0));
+    else if (key === "Enter") choose(hits[selectedIndex]);
     else return false;
     return true;
   };
@@ -45,7 +45,7 @@ export function Palette({ close }: { close: () => void }) {
         aria-label="Search pages, projects, benchmarks and actions"
         aria-expanded
         aria-controls="palette-hits"
-        aria-activedescendant={hits[at] && `hit-${hits[at].id}`}
+        aria-activedescendant={hits[selectedIndex] && `hit-${hits[selectedIndex].id}`}
         placeholder="Pages, projects, benchmarks, actions"
         leftSection={<IconSearch size={16} />}
         value={typed}
@@ -54,12 +54,20 @@ export function Palette({ close }: { close: () => void }) {
           setChosen(0);
         }}
         onKeyDown={(event) => {
-          if (press(event.key)) event.preventDefault();
+          if (handleKey(event.key)) event.preventDefault();
         }}
       />
       <Box ref={list} id="palette-hits" role="listbox" aria-label="Hits" mt="xs" mah="50dvh" style={{ overflowY: "auto" }}>
-        {hits.map((hit, place) => (
-          <UnstyledButton key={hit.id} id={`hit-${hit.id}`} role="option" tabIndex={-1} aria-selected={place === at} className="hit" onClick={() => take(hit)}>
+        {hits.map((hit, index) => (
+          <UnstyledButton
+            key={hit.id}
+            id={`hit-${hit.id}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === selectedIndex}
+            className="hit"
+            onClick={() => choose(hit)}
+          >
             <Text size="sm" span truncate>
               {hit.label}
             </Text>
@@ -78,18 +86,18 @@ export function Palette({ close }: { close: () => void }) {
   );
 }
 
-/** Everything that can be found now. Benchmarks are sought by the server, as there may be thousands. */
+/** Everything that the palette searches. The server searches benchmarks, as there may be thousands. */
 function useHits(typed: string): Hit[] {
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const pid = useRouterState({ select: (state) => /^\/p\/(\d+)/.exec(state.location.pathname)?.[1] });
-  const text = useLater(typed.trim());
+  const text = useDebounced(typed.trim());
   const projects = useInfiniteQuery(projectsQuery());
   const benchmarks = useInfiniteQuery(benchmarksQuery({ text: text || undefined, limit: 20 }));
   const go = (to: string) => () => void navigate({ to });
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
   const names = new Map(rows.map((project) => [project.id, project.name]));
-  const mine = pid
+  const projectHits = pid
     ? PROJECT_PAGES.map(({ path, label, fullName }) => ({ id: `in-${path}`, group: "This project", label: fullName ?? label, act: go(`/p/${pid}/${path}`) }))
     : [];
   const actions: Hit[] = [
@@ -102,26 +110,26 @@ function useHits(typed: string): Hit[] {
     actions.unshift({ id: "add", group: "Actions", label: "Add benchmark", act: add });
   }
   return [
-    ...mine,
-    ...OUTSIDE.map(([to, label]) => ({ id: `at-${label}`, group: "Pages", label, act: go(to) })),
+    ...projectHits,
+    ...GLOBAL_PAGES.map(([to, label]) => ({ id: `at-${label}`, group: "Pages", label, act: go(to) })),
     ...actions,
     ...rows.map((project) => ({ id: `p-${project.id}`, group: "Project", label: project.name, act: go(`/p/${project.id}`) })),
-    ...(benchmarks.data?.pages[0]?.items ?? []).map((one) => ({
-      id: `b-${one.id}`,
+    ...(benchmarks.data?.pages[0]?.items ?? []).map((benchmark) => ({
+      id: `b-${benchmark.id}`,
       group: "Benchmark",
-      label: one.name,
-      more: `Benchmark ${one.id} · ${names.get(one.project_id) ?? `project ${one.project_id}`}`,
-      act: go(`/p/${one.project_id}/benchmarks/${one.id}`),
+      label: benchmark.name,
+      more: `Benchmark ${benchmark.id} · ${names.get(benchmark.project_id) ?? `project ${benchmark.project_id}`}`,
+      act: go(`/p/${benchmark.project_id}/benchmarks/${benchmark.id}`),
     })),
   ];
 }
 
-/** The value, once it stays the same for a moment: not every letter is a question to the server. */
-function useLater(value: string): string {
-  const [later, setLater] = useState(value);
+/** The value, once it stays the same for a moment: not every letter sends a request. */
+function useDebounced(value: string): string {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setLater(value), 150);
+    const timer = setTimeout(() => setDebounced(value), 150);
     return () => clearTimeout(timer);
   }, [value]);
-  return later;
+  return debounced;
 }

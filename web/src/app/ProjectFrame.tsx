@@ -10,7 +10,7 @@ import { Trouble } from "@/ui/Trouble";
 
 const FIRST = "overview"; // a tab needs a name, its address has none
 const DEMO = "Demo"; // as the server calls the project that it brings along
-const Tour = lazy(() => import("@/features/project/Tour").then((found) => ({ default: found.Tour })));
+const Tour = lazy(() => import("@/features/project/Tour").then((module) => ({ default: module.Tour })));
 
 /** The tabs of a project, and the page below them. */
 export function ProjectFrame() {
@@ -18,7 +18,7 @@ export function ProjectFrame() {
   const navigate = useNavigate();
   const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || FIRST });
   const project = useQuery(projectQuery(pid));
-  if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
+  if (project.isError) return <Trouble error={project.error} retry={() => void project.refetch()} />;
   return (
     <>
       <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === FIRST ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>

@@ -6,8 +6,8 @@ import { queries } from "@/api/cache";
 import { listen } from "@/api/events";
 import { theme } from "@/app/theme";
 
-// What they say before it is here waits for it.
-const Notifications = lazy(() => import("@mantine/notifications").then((found) => ({ default: found.Notifications })));
+// Notifications that come before it is loaded wait for it.
+const Notifications = lazy(() => import("@mantine/notifications").then((module) => ({ default: module.Notifications })));
 
 export function Providers({ children }: { children: ReactNode }) {
   useEffect(listen, []);

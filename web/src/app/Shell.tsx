@@ -11,9 +11,9 @@ import { JobsIndicator } from "@/app/JobsIndicator";
 import { ThemeSwitch } from "@/app/ThemeSwitch";
 import { useShortcuts } from "@/app/shortcuts";
 
-// Loaded when first asked for: neither belongs to the first page.
-const Palette = lazy(() => import("@/app/Palette").then((found) => ({ default: found.Palette })));
-const KeySheet = lazy(() => import("@/app/KeySheet").then((found) => ({ default: found.KeySheet })));
+// Loaded when first needed: neither belongs to the first page.
+const Palette = lazy(() => import("@/app/Palette").then((module) => ({ default: module.Palette })));
+const KeySheet = lazy(() => import("@/app/KeySheet").then((module) => ({ default: module.KeySheet })));
 
 export function Shell() {
   const [isMenuOpen, menu] = useDisclosure();

@@ -4,7 +4,7 @@ import { hitsFor, type Hit } from "@/app/hits";
 
 const hit = (label: string, more?: string): Hit => ({ id: label, group: "Pages", label, more, act: () => undefined });
 const ALL = [hit("All projects"), hit("Queue"), hit("Benchmark of glyphs", "ResNet"), hit("System")];
-const labels = (typed: string) => hitsFor(typed, ALL).map((one) => one.label);
+const labels = (typed: string) => hitsFor(typed, ALL).map((hit) => hit.label);
 
 test("without a word everything is there, in its order", () => {
   expect(labels("")).toEqual(["All projects", "Queue", "Benchmark of glyphs", "System"]);

@@ -12,47 +12,47 @@ import { HomePage } from "@/features/home/HomePage";
 import { Trouble } from "@/ui/Trouble";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
-const at = <P extends string>(path: P) => ({ path, getParentRoute: () => root });
+const atRoot = <P extends string>(path: P) => ({ path, getParentRoute: () => root });
 
 const home = createRoute({
-  ...at("/"),
+  ...atRoot("/"),
   validateSearch: search.home,
   component: HomePage, // the first page: nothing more to wait for
 });
-const fresh = createRoute({
-  ...at("/new"),
-  validateSearch: search.fresh,
+const newProject = createRoute({
+  ...atRoot("/new"),
+  validateSearch: search.newProject,
   component: lazyRouteComponent(() => import("@/features/home/NewProjectPage"), "NewProjectPage"),
 });
-const queue = createRoute({ ...at("/queue"), component: lazyRouteComponent(() => import("@/features/queue/QueuePage"), "QueuePage") });
-const system = createRoute({ ...at("/system"), component: lazyRouteComponent(() => import("@/features/system/SystemPage"), "SystemPage") });
+const queue = createRoute({ ...atRoot("/queue"), component: lazyRouteComponent(() => import("@/features/queue/QueuePage"), "QueuePage") });
+const system = createRoute({ ...atRoot("/system"), component: lazyRouteComponent(() => import("@/features/system/SystemPage"), "SystemPage") });
 const settings = createRoute({
-  ...at("/settings"),
+  ...atRoot("/settings"),
   component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
 });
 
 const project = createRoute({
-  ...at("/p/$pid"),
+  ...atRoot("/p/$pid"),
   params: { parse: ({ pid }) => ({ pid: Number(pid) }), stringify: ({ pid }) => ({ pid: String(pid) }) },
   // Not waited for: the answers of the server come while the scripts of the page do.
   loader: ({ params: { pid } }) => void queries.query(projectQuery(pid)).catch(noop),
   component: ProjectFrame,
 });
-const inside = <P extends string>(path: P) => ({ path, getParentRoute: () => project });
+const inProject = <P extends string>(path: P) => ({ path, getParentRoute: () => project });
 
-const overview = createRoute({ ...inside("/"), component: lazyRouteComponent(() => import("@/features/project/OverviewPage"), "OverviewPage") });
+const overview = createRoute({ ...inProject("/"), component: lazyRouteComponent(() => import("@/features/project/OverviewPage"), "OverviewPage") });
 const models = createRoute({
-  ...inside("/models"),
+  ...inProject("/models"),
   validateSearch: search.models,
   component: lazyRouteComponent(() => import("@/features/models/ModelsPage"), "ModelsPage"),
 });
 const model = createRoute({
-  ...inside("/models/$mid"),
+  ...inProject("/models/$mid"),
   params: { parse: ({ mid }) => ({ mid: Number(mid) }), stringify: ({ mid }) => ({ mid: String(mid) }) },
   component: lazyRouteComponent(() => import("@/features/models/ModelPage"), "ModelPage"),
 });
 const graph = createRoute({
-  ...inside("/models/$mid/graph"),
+  ...inProject("/models/$mid/graph"),
   params: { parse: ({ mid }) => ({ mid: Number(mid) }), stringify: ({ mid }) => ({ mid: String(mid) }) },
   validateSearch: search.graph,
   loaderDeps: ({ search: { expand } }) => ({ isFirstLook: expand === undefined }),
@@ -64,40 +64,40 @@ const graph = createRoute({
   component: lazyRouteComponent(() => import("@/features/graph/GraphPage"), "GraphPage"),
 });
 const benchmarks = createRoute({
-  ...inside("/benchmarks"),
+  ...inProject("/benchmarks"),
   validateSearch: search.benchmarks,
   component: lazyRouteComponent(() => import("@/features/benchmarks/BenchmarksPage"), "BenchmarksPage"),
 });
 const benchmark = createRoute({
-  ...inside("/benchmarks/$bid"),
+  ...inProject("/benchmarks/$bid"),
   params: { parse: ({ bid }) => ({ bid: Number(bid) }), stringify: ({ bid }) => ({ bid: String(bid) }) },
   validateSearch: search.benchmark,
   component: lazyRouteComponent(() => import("@/features/benchmarks/BenchmarkPage"), "BenchmarkPage"),
 });
 const compare = createRoute({
-  ...inside("/compare"),
+  ...inProject("/compare"),
   validateSearch: search.compare,
   component: lazyRouteComponent(() => import("@/features/compare/ComparePage"), "ComparePage"),
 });
 const profiles = createRoute({
-  ...inside("/profiles"),
+  ...inProject("/profiles"),
   validateSearch: search.profiles,
   component: lazyRouteComponent(() => import("@/features/profiles/ProfilesPage"), "ProfilesPage"),
 });
 const profile = createRoute({
-  ...inside("/profiles/$fid"),
+  ...inProject("/profiles/$fid"),
   params: { parse: ({ fid }) => ({ fid: Number(fid) }), stringify: ({ fid }) => ({ fid: String(fid) }) },
   validateSearch: search.profile,
   component: lazyRouteComponent(() => import("@/features/profiles/ProfilePage"), "ProfilePage"),
 });
-const notes = createRoute({ ...inside("/notes"), component: lazyRouteComponent(() => import("@/features/notes/NotesPage"), "NotesPage") });
+const notes = createRoute({ ...inProject("/notes"), component: lazyRouteComponent(() => import("@/features/notes/NotesPage"), "NotesPage") });
 const projectSettings = createRoute({
-  ...inside("/settings"),
+  ...inProject("/settings"),
   component: lazyRouteComponent(() => import("@/features/project/ProjectSettingsPage"), "ProjectSettingsPage"),
 });
 
 const kind = createRoute({
-  ...inside("/$kind/$id"),
+  ...inProject("/$kind/$id"),
   params: { parse: ({ kind, id }) => ({ kind, id: Number(id) }), stringify: ({ kind, id }) => ({ kind, id: String(id) }) },
   component: KindPage,
 });
@@ -105,7 +105,7 @@ const kind = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
-    fresh,
+    newProject,
     queue,
     system,
     settings,
@@ -115,7 +115,7 @@ export const router = createRouter({
   stringifySearch: search.stringifySearch,
   defaultPreload: "intent",
   scrollRestoration: true,
-  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,
+  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} retry={reset} />,
 });
 
 declare module "@tanstack/react-router" {

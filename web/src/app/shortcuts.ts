@@ -28,7 +28,7 @@ export const KEYS: readonly [keys: string, does: string][] = [
 
 type Actions = { search: () => void; help: () => void };
 
-/** Keys that work everywhere. Pages hear "modeldyno:key" events for theirs: `usePageKeys`. */
+/** Keys that work everywhere. Pages listen to "modeldyno:key" events for theirs: `usePageKeys`. */
 export function useShortcuts({ search, help }: Actions): void {
   const navigate = useNavigate();
   const pid = useRouterState({ select: (state) => /^\/p\/(\d+)/.exec(state.location.pathname)?.[1] });
@@ -36,7 +36,7 @@ export function useShortcuts({ search, help }: Actions): void {
     let wentAt = 0;
     const go = (to: string) => void navigate({ to });
     const inProject = (page: string) => pid && go(`/p/${pid}/${page}`);
-    const hear = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
         search();
@@ -69,12 +69,12 @@ export function useShortcuts({ search, help }: Actions): void {
       else if (event.key === "n") go("/new");
       else if (event.key === "b" && pid) void navigate({ to: "/p/$pid/benchmarks", params: { pid: Number(pid) }, search: { add: true } });
       else if ("cjkxe./".includes(event.key) || event.key === "Enter") {
-        const taken = !window.dispatchEvent(new CustomEvent("modeldyno:key", { detail: event.key, cancelable: true }));
-        if (taken) event.preventDefault();
+        const isHandled = !window.dispatchEvent(new CustomEvent("modeldyno:key", { detail: event.key, cancelable: true }));
+        if (isHandled) event.preventDefault();
       }
     };
-    window.addEventListener("keydown", hear);
-    return () => window.removeEventListener("keydown", hear);
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
   }, [navigate, pid, search, help]);
 }
 

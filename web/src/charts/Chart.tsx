@@ -6,17 +6,17 @@ import type { Drawing, Saver } from "@/charts/Drawn";
 import { Legend, type LegendEntry } from "@/charts/Legend";
 import { saveText } from "@/charts/saving";
 
-const Drawn = lazy(() => import("@/charts/Drawn").then((found) => ({ default: found.Drawn })));
+const Drawn = lazy(() => import("@/charts/Drawn").then((module) => ({ default: module.Drawn })));
 
 export type ChartTable = { columns: readonly string[]; rows: readonly (readonly (string | number | null)[])[] };
 
 type Props = {
   title: string;
-  /** What all of it is about, where the series are named by what tells them apart. */
+  /** What all series have in common, if they are named by their differences. */
   of?: string;
-  /** Its series: shown above it, each can be put away. */
+  /** Its series: listed above it, each can be hidden. */
   legend?: readonly LegendEntry[];
-  /** One sentence that says what can be seen, for who cannot see it. */
+  /** One sentence about what the chart shows, for those who cannot see it. */
   summary: string;
   /** How to read it. */
   reading: string;
@@ -25,14 +25,14 @@ type Props = {
   /** The same numbers, as the API gave them. */
   table: ChartTable;
   height?: number;
-  /** Somebody clicked what is called so. */
+  /** Called with the name of the mark that was clicked. */
   pick?: (name: string) => void;
   children?: ReactNode;
 };
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A chart: drawn when it is needed, as a table for who prefers that, and to take away. */
+/** A chart: loaded when it is needed, also as a table, and to download. */
 export function Chart({ title, of, legend = [], summary, reading, draw, table, height = 280, pick, children }: Props) {
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const [isTable, setTable] = useState(false);
@@ -81,7 +81,7 @@ export function Chart({ title, of, legend = [], summary, reading, draw, table, h
               <Menu.Item disabled={isTable} onClick={() => saver.current?.("svg", name)}>
                 SVG
               </Menu.Item>
-              <Menu.Item onClick={() => saveText(`${name}.csv`, asCsv(table), "text/csv")}>CSV</Menu.Item>
+              <Menu.Item onClick={() => saveText(`${name}.csv`, toCsv(table), "text/csv")}>CSV</Menu.Item>
             </Menu.Dropdown>
           </Menu>
         </Group>
@@ -90,10 +90,10 @@ export function Chart({ title, of, legend = [], summary, reading, draw, table, h
         {summary}
       </Text>
       {isTable ? (
-        <TableOf table={table} title={title} />
+        <ChartTableView table={table} title={title} />
       ) : (
         <>
-          {legend.length > 0 && <Legend entries={legend} isDark={isDark} hidden={hidden} toggle={(name) => setHidden(toggled(hidden, name))} />}
+          {legend.length > 0 && <Legend entries={legend} isDark={isDark} hidden={hidden} toggle={(name) => setHidden(withToggled(hidden, name))} />}
           <Suspense fallback={<Skeleton height={height} />}>
             <Box role="img" aria-label={`${title}. ${summary}`}>
               <Drawn draw={draw} isDark={isDark} height={height} title={of ? `${title} · ${of}` : title} hidden={hidden} saver={saver} pick={pick} />
@@ -105,12 +105,12 @@ export function Chart({ title, of, legend = [], summary, reading, draw, table, h
   );
 }
 
-function toggled(hidden: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const left = [...hidden].filter((one) => one !== name);
-  return new Set(hidden.has(name) ? left : [...left, name]);
+function withToggled(hidden: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const others = [...hidden].filter((other) => other !== name);
+  return new Set(hidden.has(name) ? others : [...others, name]);
 }
 
-function TableOf({ table, title }: { table: ChartTable; title: string }) {
+function ChartTableView({ table, title }: { table: ChartTable; title: string }) {
   return (
     <Table.ScrollContainer minWidth={320}>
       <Table striped aria-label={title}>
@@ -122,10 +122,10 @@ function TableOf({ table, title }: { table: ChartTable; title: string }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {table.rows.map((row, place) => (
-            <Table.Tr key={place}>
-              {row.map((value, at) => (
-                <Table.Td key={at}>{value ?? "–"}</Table.Td>
+          {table.rows.map((row, rowIndex) => (
+            <Table.Tr key={rowIndex}>
+              {row.map((value, columnIndex) => (
+                <Table.Td key={columnIndex}>{value ?? "–"}</Table.Td>
               ))}
             </Table.Tr>
           ))}
@@ -135,12 +135,12 @@ function TableOf({ table, title }: { table: ChartTable; title: string }) {
   );
 }
 
-export function asCsv(table: ChartTable): string {
-  const lines = [table.columns, ...table.rows].map((row) => row.map(asField).join(","));
+export function toCsv(table: ChartTable): string {
+  const lines = [table.columns, ...table.rows].map((row) => row.map(toCsvField).join(","));
   return `${lines.join("\r\n")}\r\n`;
 }
 
-function asField(value: string | number | null): string {
+function toCsvField(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   // A spreadsheet would run what begins like a formula.

@@ -13,7 +13,7 @@ export type LegendEntry = {
 
 type Props = { entries: readonly LegendEntry[]; isDark: boolean; hidden: ReadonlySet<string>; toggle: (name: string) => void };
 
-/** Names beside their marks; a click puts a series away. */
+/** Names beside their marks; a click hides a series. */
 export function Legend({ entries, isDark, hidden, toggle }: Props) {
   return (
     <Group component="ul" aria-label="Legend" gap="xs" p={0} m={0} style={{ listStyle: "none", rowGap: 0 }}>

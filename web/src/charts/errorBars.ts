@@ -2,7 +2,7 @@ import type { CustomSeriesOption } from "echarts/charts";
 
 export type Bar = { x: number | string; low: number; high: number };
 
-/** 95 % intervals as bars with caps, on a grid's first axes; under the name of their series they go where it goes. */
+/** 95 % intervals as bars with caps, on a grid's first axes; with the name of their series, they are hidden with it. */
 export function errorBars(bars: readonly Bar[], color: string, name?: string): CustomSeriesOption {
   return {
     name,

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 test("every line across a chart stands where its number says", () => {
   const folder = new URL(".", import.meta.url);
-  const drawn = readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
-  const lines = drawn.flatMap((name) => readFileSync(new URL(name, folder), "utf8").match(/markLine: \{[^}]*/g) ?? []);
+  const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+  const lines = files.flatMap((name) => readFileSync(new URL(name, folder), "utf8").match(/markLine: \{[^}]*/g) ?? []);
   expect(lines.length).toBeGreaterThanOrEqual(4);
-  expect(lines.filter((one) => !one.includes("precision: EXACT"))).toEqual([]);
+  expect(lines.filter((line) => !line.includes("precision: EXACT"))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { heatMapSummary, inkOn, shade, squareOf, type HeatMap } from "@/charts/heatMap";
+import { heatMapSummary, textColorOn, shade, squareOf, type HeatMap } from "@/charts/heatMap";
 
 const square = (cores: number, batch: number, value: number | null) => ({ cores, batch, value, low: null, high: null, sessions: 7, isNoisy: false });
 const map: HeatMap = { metric: "ms per item", unit: "ms", isRate: false, squares: [square(1, 1, 10), square(2, 1, 1), square(1, 8, null), square(2, 8, 0.1)] };
@@ -12,11 +12,11 @@ test("the quickest has the strongest tone, and tones follow the magnitude", () =
 });
 
 test("words keep apart from every tone", () => {
-  expect(inkOn([234, 244, 251])).toBe("#000000");
-  expect(inkOn([11, 90, 140])).toBe("#ffffff");
+  expect(textColorOn([234, 244, 251])).toBe("#000000");
+  expect(textColorOn([11, 90, 140])).toBe("#ffffff");
 });
 
-test("a square is found by its name, and the summary ranks nothing", () => {
+test("a name identifies its square, and the summary ranks nothing", () => {
   expect(squareOf("2 × 8")).toEqual({ cores: 2, batch: 8 });
   expect(squareOf("cores")).toBeNull();
   expect(heatMapSummary(map)).toBe("From 0.100 ms at 2 cores, batch 8 to 10.0 ms at 1 core, batch 1.");

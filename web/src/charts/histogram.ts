@@ -3,7 +3,7 @@ import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
-import { count, decimals, plain } from "@/format/numbers";
+import { count, decimals, fixedText } from "@/format/numbers";
 
 export type Bin = { from: number; to: number; count: number };
 export type Mark = { name: string; value: number };
@@ -11,7 +11,7 @@ export type Mark = { name: string; value: number };
 /** The server's bins; one more for what lies beyond the last edge, if anything does. */
 export function binsOf({ histogram, max_ms }: Pick<DistributionDocument, "histogram" | "max_ms">): Bin[] {
   const { edges_ms, counts, above } = histogram;
-  const bins = counts.map((count, place) => ({ from: edges_ms[place] ?? NaN, to: edges_ms[place + 1] ?? NaN, count }));
+  const bins = counts.map((count, index) => ({ from: edges_ms[index] ?? NaN, to: edges_ms[index + 1] ?? NaN, count }));
   return above > 0 ? [...bins, { from: edges_ms[counts.length] ?? NaN, to: max_ms, count: above }] : bins;
 }
 
@@ -19,7 +19,7 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
   const places = bins.length > 0 ? decimals((bins[0]?.to ?? 1) - (bins[0]?.from ?? 0), 2) : 2;
   const width = (bins[0]?.to ?? 0) - (bins[0]?.from ?? 0);
   // The last may hold everything beyond.
-  const names = bins.map(({ from, to }) => `${to - from > 1.001 * width ? "≥ " : ""}${plain(from, places)}`);
+  const names = bins.map(({ from, to }) => `${to - from > 1.001 * width ? "≥ " : ""}${fixedText(from, places)}`);
   return ({ isDark, ink, dim, line }) => {
     const { color } = look(isDark);
     return {
@@ -58,8 +58,8 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
             symbol: "none",
             lineStyle: { color: ink, type: "dashed" },
             data: marks.flatMap(({ name, value }) => {
-              const place = bins.findIndex(({ to }) => value <= to);
-              return place < 0 ? [] : [{ xAxis: place, label: { formatter: name, color: ink } }];
+              const index = bins.findIndex(({ to }) => value <= to);
+              return index < 0 ? [] : [{ xAxis: index, label: { formatter: name, color: ink } }];
             }),
           },
         },
@@ -73,9 +73,9 @@ export function histogramTable(bins: readonly Bin[]): ChartTable {
 }
 
 export function histogramSummary(bins: readonly Bin[]): string {
-  const all = bins.reduce((sum, bin) => sum + bin.count, 0);
+  const total = bins.reduce((sum, bin) => sum + bin.count, 0);
   const fullest = bins.reduce<Bin | null>((best, bin) => (best === null || bin.count > best.count ? bin : best), null);
   if (!fullest) return "No samples.";
   const places = decimals(fullest.from, 3);
-  return `${count(all)} samples; most lie between ${plain(fullest.from, places)} and ${plain(fullest.to, places)} ms per batch.`;
+  return `${count(total)} samples; most lie between ${fixedText(fullest.from, places)} and ${fixedText(fullest.to, places)} ms per batch.`;
 }

@@ -5,14 +5,14 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { errorBars } from "@/charts/errorBars";
 import type { Look } from "@/charts/palette";
-import { count, decimals, plain, plural } from "@/format/numbers";
+import { count, decimals, fixedText, plural } from "@/format/numbers";
 
 /** Enough to see, few enough to draw. */
 export const MOST_POINTS = 1200;
 
 export type Iterations = {
   distribution: DistributionDocument;
-  /** Typical, as the API told it, with its interval. */
+  /** Typical, as the API gives it, with its interval. */
   typical: { value: number; low: number | null; high: number | null } | null;
   look: (isDark: boolean) => Look;
 };
@@ -24,11 +24,11 @@ function upperEdge({ histogram }: DistributionDocument): number {
 
 export function drawIterations({ distribution, typical, look }: Iterations): Drawing {
   const { samples, mean_ms, median_ms, outliers } = distribution;
-  const until = upperEdge(distribution);
+  const limit = upperEdge(distribution);
   const isParted = Math.abs(mean_ms - median_ms) > 0.05 * median_ms;
   return ({ isDark, ink, dim, line, paper }) => {
     const { color } = look(isDark);
-    const at = (name: string, value: number) => ({
+    const lineAt = (name: string, value: number) => ({
       yAxis: value,
       // Apart, for the two lie close together; beyond the points, which are above the median.
       label: { formatter: name, position: name === "mean" ? "insideStartTop" : "insideStartBottom", color: ink },
@@ -36,8 +36,8 @@ export function drawIterations({ distribution, typical, look }: Iterations): Dra
     });
     const points = distribution.points.map(({ iteration, ms }) => {
       return {
-        value: [iteration, Math.min(ms, until)],
-        symbol: ms > until ? "triangle" : "circle",
+        value: [iteration, Math.min(ms, limit)],
+        symbol: ms > limit ? "triangle" : "circle",
         itemStyle: isOutlier(ms, outliers) ? { color: paper, borderColor: color, borderWidth: 1 } : { color, opacity: 0.55 },
       };
     });
@@ -52,7 +52,7 @@ export function drawIterations({ distribution, typical, look }: Iterations): Dra
         nameLocation: "middle",
         nameGap: 26,
         nameTextStyle: { color: dim },
-        axisLabel: { color: ink, showMaxLabel: true, hideOverlap: true, formatter: (at: number) => count(at) },
+        axisLabel: { color: ink, showMaxLabel: true, hideOverlap: true, formatter: (value: number) => count(value) },
         splitLine: { show: false },
         axisLine: { lineStyle: { color: line } },
       },
@@ -75,7 +75,7 @@ export function drawIterations({ distribution, typical, look }: Iterations): Dra
             silent: true,
             precision: EXACT,
             symbol: "none",
-            data: [at("median", median_ms), ...(isParted && mean_ms <= until ? [at("mean", mean_ms)] : [])],
+            data: [lineAt("median", median_ms), ...(isParted && mean_ms <= limit ? [lineAt("mean", mean_ms)] : [])],
           },
         },
         errorBars(bars, ink),
@@ -91,14 +91,14 @@ export function isOutlier(ms: number, { limit_ms, has_several_peaks }: OutliersD
 
 /** A line for each session: what the interval counts. */
 export function iterationsTable({ distribution }: Iterations): ChartTable {
-  const rows = distribution.by_session.map(({ samples, median_ms, low_ms, high_ms }, place) => [place + 1, samples, median_ms, low_ms, high_ms]);
+  const rows = distribution.by_session.map(({ samples, median_ms, low_ms, high_ms }, index) => [index + 1, samples, median_ms, low_ms, high_ms]);
   return { columns: ["session", "samples", "median ms per batch", "p10", "p90"], rows };
 }
 
 export function iterationsSummary({ distribution }: Iterations): string {
   const { samples, median_ms, outliers, histogram, samples_per_point } = distribution;
   const parts = [
-    `${count(samples)} iterations, half of them below ${plain(median_ms, decimals(median_ms, 3))} ms per batch`,
+    `${count(samples)} iterations, half of them below ${fixedText(median_ms, decimals(median_ms, 3))} ms per batch`,
     outliers.has_several_peaks
       ? `the distribution has more than one peak: ${count(outliers.samples)} took more than 1.5 times as long as the fastest`
       : `${plural(outliers.samples, "outlier")} flagged`,

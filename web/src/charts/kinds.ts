@@ -21,8 +21,8 @@ const RULES: readonly [Kind, RegExp][] = [
 ];
 
 export function kindOf(op: string): Kind {
-  const bare = op.slice(op.lastIndexOf(".") + 1);
-  return RULES.find(([, rule]) => rule.test(bare))?.[0] ?? "Other";
+  const baseName = op.slice(op.lastIndexOf(".") + 1);
+  return RULES.find(([, rule]) => rule.test(baseName))?.[0] ?? "Other";
 }
 
 export function kindColor(kind: Kind, isDark: boolean): string {

@@ -9,9 +9,9 @@ const DASHES = ["solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid
 export type Look = { color: string; mark: (typeof MARKS)[number]; dash: (typeof DASHES)[number] };
 
 export function look(place: number, isDark: boolean): Look {
-  const at = place % LIGHT.length;
-  const mark = MARKS[(at + Math.floor(place / LIGHT.length)) % MARKS.length] ?? "circle"; // where a colour comes again, its mark differs
-  return { color: (isDark ? DARK : LIGHT)[at] ?? LIGHT[0], mark, dash: DASHES[at] ?? "solid" };
+  const index = place % LIGHT.length;
+  const mark = MARKS[(index + Math.floor(place / LIGHT.length)) % MARKS.length] ?? "circle"; // where a colour repeats, the mark differs
+  return { color: (isDark ? DARK : LIGHT)[index] ?? LIGHT[0], mark, dash: DASHES[index] ?? "solid" };
 }
 
 export function engineLook(engine: string, isDark: boolean): Look {

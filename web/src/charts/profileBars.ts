@@ -17,7 +17,7 @@ import {
   type Slice,
   type Unit,
 } from "@/charts/profileRows";
-import { decimals, percent, plain } from "@/format/numbers";
+import { decimals, percent, fixedText } from "@/format/numbers";
 
 export const MOST_BARS = 30;
 const NARROW = 480; // a phone: names and numbers are shortened, or no room is left for bars
@@ -29,16 +29,16 @@ export function barsHeight(count: number, isPaired = false): number {
 
 /** Horizontal bars, the slowest on top; whiskers are the 95 % interval over repeats. */
 export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
-  const shown = slices.slice(0, MOST_BARS);
-  const unit = unitOf(shown);
-  const scaled = (one: Slice, ms: number) => (isShare ? (one.ms > 0 ? (ms * one.share * 100) / one.ms : 0) : ms * unit.of);
+  const visible = slices.slice(0, MOST_BARS);
+  const unit = unitOf(visible);
+  const barValue = (slice: Slice, ms: number) => (isShare ? (slice.ms > 0 ? (ms * slice.share * 100) / slice.ms : 0) : ms * unit.of);
   return ({ isDark, ink, dim, line }) => ({
     grid: { left: 8, right: 190, top: 8, bottom: 32, containLabel: true },
-    media: [{ query: { maxWidth: NARROW }, option: { grid: { right: 64 }, yAxis: { axisLabel: { formatter: shortest } } } }],
-    tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => tip(nameOf(given), shown) },
-    xAxis: axis(isShare ? "% of a call" : `${unit.name} of a call`, dim, line, ink),
-    yAxis: names(
-      shown.map((one) => one.name),
+    media: [{ query: { maxWidth: NARROW }, option: { grid: { right: 64 }, yAxis: { axisLabel: { formatter: shortestName } } } }],
+    tooltip: { trigger: "item", confine: true, formatter: (params: unknown) => sliceTip(clickedName(params), visible) },
+    xAxis: valueAxis(isShare ? "% of a call" : `${unit.name} of a call`, dim, line, ink),
+    yAxis: nameAxis(
+      visible.map((slice) => slice.name),
       ink,
       line,
     ),
@@ -46,14 +46,14 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
       {
         type: "bar",
         cursor: "pointer",
-        data: shown.map((one) => ({ name: one.name, value: scaled(one, one.ms), itemStyle: { color: kindColor(kindOf(one.op), isDark) } })),
+        data: visible.map((slice) => ({ name: slice.name, value: barValue(slice, slice.ms), itemStyle: { color: kindColor(kindOf(slice.op), isDark) } })),
       },
       whiskers(
-        shown.map((one) => ({
-          low: scaled(one, one.interval?.[0] ?? one.ms),
-          high: scaled(one, one.interval?.[1] ?? one.ms),
-          text: isShare || one.unknown !== null ? shareText(one) : `${sliceText(one, unit)} · ${shareText(one)}`,
-          short: isShare || one.unknown !== null ? shareText(one) : `${plain(one.ms * unit.of, decimals(one.ms * unit.of, 3))} ${unit.name}`,
+        visible.map((slice) => ({
+          low: barValue(slice, slice.interval?.[0] ?? slice.ms),
+          high: barValue(slice, slice.interval?.[1] ?? slice.ms),
+          text: isShare || slice.unknown !== null ? shareText(slice) : `${sliceText(slice, unit)} · ${shareText(slice)}`,
+          short: isShare || slice.unknown !== null ? shareText(slice) : `${fixedText(slice.ms * unit.of, decimals(slice.ms * unit.of, 3))} ${unit.name}`,
         })),
         ink,
       ),
@@ -68,30 +68,30 @@ export const CHANGES_LEGEND: readonly LegendEntry[] = [
   { name: SIDES.b, look: GREY },
 ];
 
-/** Pairs: A as an outline, B filled; grey where the difference is not clear. */
+/** Pairs: A as an outline, B filled; grey if the difference is not clear. */
 export function drawChanges(changes: readonly Change[]): Drawing {
-  const shown = changes.slice(0, MOST_BARS);
-  const unit = unitOfChanges(shown);
+  const visible = changes.slice(0, MOST_BARS);
+  const unit = unitOfChanges(visible);
   return ({ isDark, ink, dim, line }) => {
     const [better, worse, other] = isDark ? ["#2EC79B", "#FF8C42", "#8b96a3"] : ["#009E73", "#D55E00", "#8d97a2"];
     const labelOf =
       (isNarrow: boolean) =>
       ({ dataIndex }: { dataIndex: number }) =>
-        changeLabel(shown[dataIndex], unit, isNarrow);
-    const color = (one: Change) => (one.verdict === "faster" ? better : one.verdict === "slower" ? worse : other);
+        changeLabel(visible[dataIndex], unit, isNarrow);
+    const color = (change: Change) => (change.verdict === "faster" ? better : change.verdict === "slower" ? worse : other);
     return {
       grid: { left: 8, right: 190, top: 8, bottom: 32, containLabel: true },
       media: [
         {
           query: { maxWidth: NARROW },
-          option: { grid: { right: 84 }, yAxis: { axisLabel: { formatter: shortest } }, series: [{ label: { formatter: labelOf(true) } }] },
+          option: { grid: { right: 84 }, yAxis: { axisLabel: { formatter: shortestName } }, series: [{ label: { formatter: labelOf(true) } }] },
         },
       ],
       legend: { top: 0, left: 0, textStyle: { color: ink }, data: [SIDES.a, SIDES.b], itemStyle: { color: other } },
-      tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => changeTip(nameOf(given), shown) },
-      xAxis: axis(`${unit.name} of a call`, dim, line, ink),
-      yAxis: names(
-        shown.map((one) => one.name),
+      tooltip: { trigger: "item", confine: true, formatter: (params: unknown) => changeTip(clickedName(params), visible) },
+      xAxis: valueAxis(`${unit.name} of a call`, dim, line, ink),
+      yAxis: nameAxis(
+        visible.map((change) => change.name),
         ink,
         line,
       ),
@@ -102,7 +102,7 @@ export function drawChanges(changes: readonly Change[]): Drawing {
           cursor: "pointer",
           barGap: "15%",
           itemStyle: { color: "transparent", borderColor: dim, borderWidth: 1.5 },
-          data: shown.map((one) => ({ name: one.name, value: (one.a?.ms ?? 0) * unit.of })),
+          data: visible.map((change) => ({ name: change.name, value: (change.a?.ms ?? 0) * unit.of })),
           label: {
             show: true,
             position: "right",
@@ -115,21 +115,21 @@ export function drawChanges(changes: readonly Change[]): Drawing {
           name: SIDES.b,
           type: "bar",
           cursor: "pointer",
-          data: shown.map((one) => ({ name: one.name, value: (one.b?.ms ?? 0) * unit.of, itemStyle: { color: color(one) } })),
+          data: visible.map((change) => ({ name: change.name, value: (change.b?.ms ?? 0) * unit.of, itemStyle: { color: color(change) } })),
         },
       ],
     };
   };
 }
 
-function changeLabel(one: Change | undefined, unit: Unit, isNarrow: boolean): string {
-  if (!one) return "";
-  // Where it is narrow grey says so, and the table.
-  const mark = one.verdict === "faster" ? " ▼" : one.verdict === "slower" ? " ▲" : isNarrow ? "" : ` (${standingText(one)})`;
-  return `${deltaText(one.deltaMs, unit)}${mark}`;
+function changeLabel(change: Change | undefined, unit: Unit, isNarrow: boolean): string {
+  if (!change) return "";
+  // On narrow screens, grey and the table say so.
+  const mark = change.verdict === "faster" ? " ▼" : change.verdict === "slower" ? " ▲" : isNarrow ? "" : ` (${standingText(change)})`;
+  return `${deltaText(change.deltaMs, unit)}${mark}`;
 }
 
-function axis(name: string, dim: string, line: string, ink: string) {
+function valueAxis(name: string, dim: string, line: string, ink: string) {
   return {
     type: "value",
     min: 0,
@@ -142,31 +142,31 @@ function axis(name: string, dim: string, line: string, ink: string) {
   };
 }
 
-function names(data: readonly string[], ink: string, line: string) {
+function nameAxis(data: readonly string[], ink: string, line: string) {
   return {
     type: "category",
     inverse: true,
     data,
     triggerEvent: true,
-    axisLabel: { color: ink, interval: 0, formatter: (name: string) => short(name) },
+    axisLabel: { color: ink, interval: 0, formatter: (name: string) => shortName(name) },
     axisLine: { lineStyle: { color: line } },
     axisTick: { show: false },
   };
 }
 
-/** The end of a long name tells more than its beginning; the table has all of it. */
-export function short(name: string, most = 34): string {
+/** Keeps the end of a long name, which says more than its beginning; the table has all of it. */
+export function shortName(name: string, most = 34): string {
   return name.length <= most ? name : `…${name.slice(1 - most)}`;
 }
-const shortest = (name: string) => short(name, 16);
+const shortestName = (name: string) => shortName(name, 16);
 
-/** What stands at the end of bars: an interval, and behind it the number. */
+/** At the end of each bar: its interval, and then the number. */
 function whiskers(ends: readonly { low: number; high: number; text: string; short: string }[], color: string): CustomSeriesOption {
   return {
     type: "custom",
     silent: true,
     z: 4,
-    data: ends.map(({ low, high }, at) => [at, low, high]),
+    data: ends.map(({ low, high }, index) => [index, low, high]),
     encode: { y: 0, x: [1, 2] },
     renderItem: (_, api) => {
       const [left = 0, y = 0] = api.coord([api.value(1), api.value(0)]);
@@ -187,25 +187,25 @@ function whiskers(ends: readonly { low: number; high: number; text: string; shor
   };
 }
 
-function nameOf(given: unknown): string {
-  return typeof given === "object" && given !== null && "name" in given && typeof given.name === "string" ? given.name : "";
+function clickedName(params: unknown): string {
+  return typeof params === "object" && params !== null && "name" in params && typeof params.name === "string" ? params.name : "";
 }
 
-function tip(name: string, slices: readonly Slice[]): string {
-  const one = slices.find((slice) => slice.name === name);
-  if (one && one.unknown !== null) return `${escaped(one.name)}<br>not known: ${escaped(one.unknown)}`;
-  return one
-    ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls${one.limit.bound ? `<br>limit: ${one.limit.bound}` : ""}`
+function sliceTip(name: string, slices: readonly Slice[]): string {
+  const slice = slices.find((slice) => slice.name === name);
+  if (slice && slice.unknown !== null) return `${escapeHtml(slice.name)}<br>not known: ${escapeHtml(slice.unknown)}`;
+  return slice
+    ? `${escapeHtml(slice.name)}<br>${sliceText(slice)}, ${percent(slice.share, 1)} of a call<br>${slice.calls} calls${slice.limit.bound ? `<br>limit: ${slice.limit.bound}` : ""}`
     : "";
 }
 
 function changeTip(name: string, changes: readonly Change[]): string {
-  const one = changes.find((change) => change.name === name);
-  if (!one) return "";
-  const side = (slice: Side | null) => (slice ? `${sliceText(slice)}, ${escaped(ranText(slice))}` : "–");
-  return `${escaped(one.name)}<br>A: ${side(one.a)}<br>B: ${side(one.b)}<br>${deltaText(one.deltaMs)}, ${standingText(one)}`;
+  const change = changes.find((change) => change.name === name);
+  if (!change) return "";
+  const side = (slice: Side | null) => (slice ? `${sliceText(slice)}, ${escapeHtml(ranText(slice))}` : "–");
+  return `${escapeHtml(change.name)}<br>A: ${side(change.a)}<br>B: ${side(change.b)}<br>${deltaText(change.deltaMs)}, ${standingText(change)}`;
 }
 
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

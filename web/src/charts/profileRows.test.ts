@@ -12,7 +12,7 @@ import {
   standingText,
   type Slice,
 } from "@/charts/profileRows";
-import { short } from "@/charts/profileBars";
+import { shortName } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
   name,
@@ -29,7 +29,7 @@ const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
 const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null, repeat: null });
 const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: figure(ms), unknown: null });
 
-test("changes are told as the server aligned them, and names that repeat stay apart", () => {
+test("changes are as the server aligned them, and repeated names stay distinct", () => {
   const changes = changesOf([
     { name: "conv", standing: "moved", matched_by: "name", verdict: "faster", delta_ms: -3, a: part(5), b: part(2) },
     { name: "conv", standing: "appeared", matched_by: null, verdict: "only in B", delta_ms: 0.7, a: null, b: part(0.7, "Relu") },
@@ -61,5 +61,5 @@ test("a time that is not known is a dash with its reason, and stands first nowhe
 
 test("the table has the numbers as they are, and long names keep their ends", () => {
   expect(sliceTable([slice("Conv", 5)], "operator").rows).toEqual([["Conv", 1, 5, 4.9, 5.1, 0.5, 1, null, null, null]]);
-  expect(short("a".repeat(40) + "/Conv_1")).toMatch(/^….*\/Conv_1$/);
+  expect(shortName("a".repeat(40) + "/Conv_1")).toMatch(/^….*\/Conv_1$/);
 });

@@ -1,13 +1,13 @@
 import type { Drawing } from "@/charts/Drawn";
 import { kindColor, kindOf } from "@/charts/kinds";
-import { escaped } from "@/charts/profileBars";
+import { escapeHtml } from "@/charts/profileBars";
 import { sliceText, type Slice } from "@/charts/profileRows";
 import { percent } from "@/format/numbers";
 
 /** Area is time, hue the kind of work; operators hold their nodes. */
 export function drawTreemap(operators: readonly Slice[], nodes: readonly Slice[]): Drawing {
   return ({ isDark, ink, paper }) => ({
-    tooltip: { confine: true, formatter: tip([...operators, ...nodes]) },
+    tooltip: { confine: true, formatter: tooltipOf([...operators, ...nodes]) },
     series: [
       {
         type: "treemap",
@@ -44,10 +44,10 @@ function fillOf(op: string, isDark: boolean): string {
 }
 const DEEPER: Record<string, string> = { "#009E73": "#00775a", "#D55E00": "#b34e00", "#B8860B": "#86620a", "#56A4D8": "#2f78a8" };
 
-function tip(slices: readonly Slice[]): (given: unknown) => string {
-  return (given) => {
-    const name = typeof given === "object" && given !== null && "name" in given && typeof given.name === "string" ? given.name : "";
-    const found = slices.find((one) => one.name === name);
-    return found ? `${escaped(found.name)}<br>${sliceText(found)}, ${percent(found.share, 1)} of a call` : escaped(name);
+function tooltipOf(slices: readonly Slice[]): (params: unknown) => string {
+  return (params) => {
+    const name = typeof params === "object" && params !== null && "name" in params && typeof params.name === "string" ? params.name : "";
+    const slice = slices.find((slice) => slice.name === name);
+    return slice ? `${escapeHtml(slice.name)}<br>${sliceText(slice)}, ${percent(slice.share, 1)} of a call` : escapeHtml(name);
   };
 }

@@ -3,24 +3,24 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { rowsAxis } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
-import { spans } from "@/charts/spans";
+import { spanSeries } from "@/charts/spans";
 import { ratio as ratioText } from "@/format/numbers";
 
 export type Ratio = { row: string; value: number; low: number; high: number; faster: "a" | "b" | null; basis: string };
-export type Looks = { a: (isDark: boolean) => Look; b: (isDark: boolean) => Look };
+export type SideLooks = { a: (isDark: boolean) => Look; b: (isDark: boolean) => Look };
 
 export const ratiosHeight = (ratios: readonly Ratio[]): number => 84 + ratios.length * 40;
 
-/** B's time by A's, with the line at 1: what crosses it is grey, as nothing can be said. */
-export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
+/** B's time by A's, with the line at 1: an interval that crosses it is grey: no clear difference. */
+export function drawRatios(ratios: readonly Ratio[], looks: SideLooks): Drawing {
   const rows = ratios.map(({ row }) => row);
   return ({ isDark, ink, dim, line }) => {
     const unclear = isDark ? "#8d97a2" : "#7a838d";
-    const color = (one: Ratio) => (one.faster ? looks[one.faster](isDark).color : unclear);
-    const mark = (one: Ratio) => (one.faster ? looks[one.faster](isDark).mark : "emptyCircle");
-    const { low, high } = edges(ratios);
+    const color = (ratio: Ratio) => (ratio.faster ? looks[ratio.faster](isDark).color : unclear);
+    const mark = (ratio: Ratio) => (ratio.faster ? looks[ratio.faster](isDark).mark : "emptyCircle");
+    const { low, high } = axisEdges(ratios);
     const room = 0.08 * (high - low) || 0.1;
-    const inside = (value: number) => Math.min(high, Math.max(low, value));
+    const clamped = (value: number) => Math.min(high, Math.max(low, value));
     return {
       grid: { left: 8, right: 28, top: 24, bottom: 24, containLabel: true, outerBoundsMode: "same" },
       tooltip: { trigger: "item", confine: true, formatter: "{b}" },
@@ -32,7 +32,7 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
         nameLocation: "middle",
         nameGap: 28,
         nameTextStyle: { color: dim },
-        axisLabel: { color: ink, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (at: number) => `${Number(at.toFixed(3))}×` },
+        axisLabel: { color: ink, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => `${Number(value.toFixed(3))}×` },
         splitLine: { lineStyle: { color: line } },
       },
       yAxis: rowsAxis(rows, ink, line),
@@ -41,11 +41,11 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
           type: "scatter",
           symbolSize: 11,
           z: 5,
-          data: ratios.map((one) => ({
-            value: [inside(one.value), one.row],
-            symbol: mark(one),
-            itemStyle: { color: color(one) },
-            name: `${one.row}: ${ratioText(one.value, [one.low, one.high])}, ${clearly(one)}`,
+          data: ratios.map((ratio) => ({
+            value: [clamped(ratio.value), ratio.row],
+            symbol: mark(ratio),
+            itemStyle: { color: color(ratio) },
+            name: `${ratio.row}: ${ratioText(ratio.value, [ratio.low, ratio.high])}, ${verdictText(ratio)}`,
           })),
           markLine: {
             silent: true,
@@ -56,13 +56,13 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
             data: [{ xAxis: 1 }],
           },
         },
-        spans(
-          ratios.map((one) => ({
-            row: one.row,
-            low: inside(one.low),
-            high: inside(one.high),
-            color: color(one),
-            isCut: { low: one.low < low, high: one.high > high },
+        spanSeries(
+          ratios.map((ratio) => ({
+            row: ratio.row,
+            low: clamped(ratio.low),
+            high: clamped(ratio.high),
+            color: color(ratio),
+            isCut: { low: ratio.low < low, high: ratio.high > high },
           })),
         ),
       ],
@@ -77,14 +77,14 @@ export function isUnusable({ faster, low, high }: Pick<Ratio, "faster" | "low" |
   return faster === null && high > WIDEST * low;
 }
 
-/** What is drawn: all that says something. What says nothing does not stretch the axis, but is cut off at it. */
-export function edges(ratios: readonly Pick<Ratio, "faster" | "low" | "high">[]): { low: number; high: number } {
-  const useful = ratios.filter((one) => !isUnusable(one));
+/** The ends of the axis: all usable intervals fit. Unusable ones do not stretch it, but are cut off at its ends. */
+export function axisEdges(ratios: readonly Pick<Ratio, "faster" | "low" | "high">[]): { low: number; high: number } {
+  const useful = ratios.filter((ratio) => !isUnusable(ratio));
   const [low, high] = useful.length > 0 ? [1, 1] : [0.5, 2];
-  return { low: Math.min(low, ...useful.map((one) => one.low)), high: Math.max(high, ...useful.map((one) => one.high)) };
+  return { low: Math.min(low, ...useful.map((ratio) => ratio.low)), high: Math.max(high, ...useful.map((ratio) => ratio.high)) };
 }
 
-export function clearly({ faster, low, high }: Pick<Ratio, "faster" | "low" | "high">): string {
+export function verdictText({ faster, low, high }: Pick<Ratio, "faster" | "low" | "high">): string {
   if (isUnusable({ faster, low, high })) return "unusable: the interval is too wide";
   return faster ? `${faster.toUpperCase()} is faster` : "no clear difference";
 }
@@ -92,12 +92,12 @@ export function clearly({ faster, low, high }: Pick<Ratio, "faster" | "low" | "h
 export function ratiosTable(ratios: readonly Ratio[]): ChartTable {
   return {
     columns: ["cell", "time of B ÷ time of A", "95 % low", "95 % high", "verdict", "basis"],
-    rows: ratios.map((one) => [one.row, one.value, one.low, one.high, clearly(one), one.basis]),
+    rows: ratios.map((ratio) => [ratio.row, ratio.value, ratio.low, ratio.high, verdictText(ratio), ratio.basis]),
   };
 }
 
 export function ratiosSummary(ratios: readonly Ratio[]): string {
-  const told = ratios.map((one) => `${one.row}: ${ratioText(one.value, [one.low, one.high])}, ${clearly(one)}`);
+  const texts = ratios.map((ratio) => `${ratio.row}: ${ratioText(ratio.value, [ratio.low, ratio.high])}, ${verdictText(ratio)}`);
   const clear = ratios.filter(({ faster }) => faster).length;
-  return told.length > 3 ? `${told.length} ratios; ${clear} ${clear === 1 ? "is" : "are"} clear.` : `${told.join("; ")}.`;
+  return texts.length > 3 ? `${texts.length} ratios; ${clear} ${clear === 1 ? "is" : "are"} clear.` : `${texts.join("; ")}.`;
 }

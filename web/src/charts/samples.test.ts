@@ -31,7 +31,7 @@ const distribution: DistributionDocument = {
   ],
   percentiles: [],
 };
-const drawn = (change: Partial<DistributionDocument> = {}) => ({
+const iterationsWith = (change: Partial<DistributionDocument> = {}) => ({
   distribution: { ...distribution, ...change },
   typical: null,
   look: (isDark: boolean) => look(0, isDark),
@@ -47,27 +47,27 @@ test("bins are the server's, and what is far away is in one more", () => {
 });
 
 test("the sentence says how many are outliers, and how many are drawn", () => {
-  expect(iterationsSummary(drawn())).toBe(
+  expect(iterationsSummary(iterationsWith())).toBe(
     "4 iterations, half of them below 1.30 ms per batch; 1 outlier flagged; 1 above the scale, drawn at its top; one of 2 is drawn.",
   );
 });
 
 test("so many that they are no exceptions are another peak", () => {
   const outliers = { limit_ms: 1.5, samples: 50, has_several_peaks: true };
-  expect(iterationsSummary(drawn({ outliers }))).toContain("more than one peak: 50 took");
-  expect(iterationsSummary(drawn({ outliers }))).not.toContain("outlier");
+  expect(iterationsSummary(iterationsWith({ outliers }))).toContain("more than one peak: 50 took");
+  expect(iterationsSummary(iterationsWith({ outliers }))).not.toContain("outlier");
   expect([isOutlier(3, outliers), isOutlier(3, distribution.outliers)]).toEqual([false, true]);
 });
 
 test("the table has a line for each session", () => {
-  expect(iterationsTable(drawn()).rows).toEqual([
+  expect(iterationsTable(iterationsWith()).rows).toEqual([
     [1, 2, 1.1, 1, 1.2],
     [2, 2, 26, 6, 45],
   ]);
 });
 
 test("points beyond the upper edge are drawn on it", () => {
-  const option = drawIterations(drawn())({ isDark: false, ink: "", dim: "", line: "", paper: "" });
+  const option = drawIterations(iterationsWith())({ isDark: false, ink: "", dim: "", line: "", paper: "" });
   expect(option.series).toMatchObject([
     {
       data: [

@@ -39,14 +39,14 @@ describe("perfect scaling", () => {
 });
 
 test("every measured value is on the axis, in order", () => {
-  const drawn = drawScaling(scaling([point(32, 2), point(1, 8), point(8, 4)]))({ isDark: false, ink: "", dim: "", line: "", paper: "#fff" });
-  expect(drawn.xAxis).toMatchObject({ type: "category", data: ["1", "8", "32"], axisLabel: { interval: 0 } });
+  const option = drawScaling(scaling([point(32, 2), point(1, 8), point(8, 4)]))({ isDark: false, ink: "", dim: "", line: "", paper: "#fff" });
+  expect(option.xAxis).toMatchObject({ type: "category", data: ["1", "8", "32"], axisLabel: { interval: 0 } });
   expect(xsOf(scaling([point(2, 1), point(1, 2)]).series)).toEqual([1, 2]);
 });
 
 test("a noisy cell is hollow, and one without a number is not drawn", () => {
-  const drawn = drawScaling(scaling([point(1, 8, true), point(2, 4), point(4, null)]))({ isDark: false, ink: "", dim: "", line: "", paper: "#fff" });
-  const [line] = drawn.series as { data: { value: unknown; itemStyle: { color: string } }[] }[];
+  const option = drawScaling(scaling([point(1, 8, true), point(2, 4), point(4, null)]))({ isDark: false, ink: "", dim: "", line: "", paper: "#fff" });
+  const [line] = option.series as { data: { value: unknown; itemStyle: { color: string } }[] }[];
   expect(line?.data.map(({ value }) => value)).toEqual([
     ["1", 8],
     ["2", 4],
@@ -67,7 +67,7 @@ test("the summary says where", () => {
   expect(scalingSummary({ ...scaling([point(1, 8), point(8, 4)]), along: "batch size" })).toContain("4.00 ms at batch size 8");
 });
 
-test("what has no interval is taken to overlap", () => {
+test("a point without an interval counts as overlapping", () => {
   expect(overlap(point(1, 8), point(2, 4))).toBe(false);
   expect(overlap(point(1, 8), { ...point(2, 4), low: null })).toBe(true);
 });

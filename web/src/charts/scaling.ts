@@ -6,7 +6,7 @@ import { LEGEND } from "@/charts/dots";
 import { errorBars } from "@/charts/errorBars";
 import type { LegendEntry } from "@/charts/Legend";
 import type { Look } from "@/charts/palette";
-import { decimals, plain, plural, quantity } from "@/format/numbers";
+import { decimals, fixedText, plural, quantity } from "@/format/numbers";
 
 export type Point = { x: number; value: number | null; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
 export type Series = { name: string; look: (isDark: boolean) => Look; points: readonly Point[] };
@@ -25,27 +25,27 @@ export type Scaling = {
   intervals: "this run" | "a repeat";
 };
 
-type Known = Point & { value: number };
-const isKnown = (point: Point): point is Known => point.value !== null;
-const knownOf = (points: readonly Point[]): Known[] => points.filter(isKnown).sort((a, b) => a.x - b.x);
+type MeasuredPoint = Point & { value: number };
+const isMeasured = (point: Point): point is MeasuredPoint => point.value !== null;
+const measuredPoints = (points: readonly Point[]): MeasuredPoint[] => points.filter(isMeasured).sort((a, b) => a.x - b.x);
 
 /** What perfect scaling from the fewest cores would give, at each x. */
 export function idealOf(points: readonly Point[], isRate: boolean): { x: number; value: number }[] {
-  const known = knownOf(points);
-  const first = known[0];
-  if (!first || known.length < 2) return [];
-  return known.map(({ x }) => ({ x, value: isRate ? (first.value * x) / first.x : (first.value * first.x) / x }));
+  const measured = measuredPoints(points);
+  const first = measured[0];
+  if (!first || measured.length < 2) return [];
+  return measured.map(({ x }) => ({ x, value: isRate ? (first.value * x) / first.x : (first.value * first.x) / x }));
 }
 
 /** Share of the ideal that was reached, by x. */
 export function efficiencies(points: readonly Point[], isRate: boolean): Map<number, number> {
   const ideal = new Map(idealOf(points, isRate).map(({ x, value }) => [x, value]));
-  const found = new Map<number, number>();
-  for (const { x, value } of knownOf(points)) {
+  const shares = new Map<number, number>();
+  for (const { x, value } of measuredPoints(points)) {
     const best = ideal.get(x);
-    if (best !== undefined && value > 0) found.set(x, isRate ? value / best : best / value);
+    if (best !== undefined && value > 0) shares.set(x, isRate ? value / best : best / value);
   }
-  return found;
+  return shares;
 }
 
 export function xsOf(series: readonly Series[]): number[] {
@@ -55,25 +55,25 @@ export function xsOf(series: readonly Series[]): number[] {
 export function drawScaling(scaling: Scaling): Drawing {
   const xs = xsOf(scaling.series).map(String);
   return ({ isDark, ink, dim, line, paper }) => {
-    const drawn = scaling.series.flatMap((one) => {
-      const { color, mark, dash } = one.look(isDark);
-      const known = knownOf(one.points);
-      const reached = scaling.hasIdeal ? efficiencies(one.points, scaling.isRate) : new Map<number, number>();
-      const bars = known.flatMap(({ x, low, high }) => (low === null || high === null ? [] : [{ x: String(x), low, high }]));
+    const curves = scaling.series.flatMap((series) => {
+      const { color, mark, dash } = series.look(isDark);
+      const measured = measuredPoints(series.points);
+      const efficiencyByX = scaling.hasIdeal ? efficiencies(series.points, scaling.isRate) : new Map<number, number>();
+      const bars = measured.flatMap(({ x, low, high }) => (low === null || high === null ? [] : [{ x: String(x), low, high }]));
       const curve: LineSeriesOption = {
-        name: one.name,
+        name: series.name,
         type: "line",
         symbol: mark,
         symbolSize: 9,
         lineStyle: { color, type: dash, width: 2 },
         itemStyle: { color },
         z: 5,
-        data: known.map((point, place) => ({
+        data: measured.map((point, index) => ({
           value: [String(point.x), point.value],
           // Hollow: not to be relied on.
           itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
           label: {
-            show: reached.has(point.x) && place > 0,
+            show: efficiencyByX.has(point.x) && index > 0,
             // Beside it: above it lies its interval.
             position: "right",
             distance: 10,
@@ -82,23 +82,23 @@ export function drawScaling(scaling: Scaling): Drawing {
             backgroundColor: paper,
             padding: [1, 3],
             lineHeight: 14,
-            formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %\nefficient`,
+            formatter: `${Math.round(100 * (efficiencyByX.get(point.x) ?? 0))} %\nefficient`,
           },
         })),
       };
-      return [curve, errorBars(bars, color, one.name)];
+      return [curve, errorBars(bars, color, series.name)];
     });
     const ideals = scaling.hasIdeal
       ? scaling.series
-          .filter((one) => idealOf(one.points, scaling.isRate).length > 0)
-          .map((one) => ({
-            name: idealName(one, scaling),
+          .filter((series) => idealOf(series.points, scaling.isRate).length > 0)
+          .map((series) => ({
+            name: idealName(series, scaling),
             type: "line",
             symbol: "none",
             silent: true,
-            lineStyle: { color: one.look(isDark).color, type: "dashed", width: 1 },
-            itemStyle: { color: one.look(isDark).color },
-            data: idealOf(one.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
+            lineStyle: { color: series.look(isDark).color, type: "dashed", width: 1 },
+            itemStyle: { color: series.look(isDark).color },
+            data: idealOf(series.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
           }))
       : [];
     return {
@@ -109,7 +109,7 @@ export function drawScaling(scaling: Scaling): Drawing {
         textStyle: { color: ink },
         data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))],
       },
-      tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
+      tooltip: { trigger: "axis", confine: true, formatter: tooltipOf(scaling) },
       xAxis: {
         type: "category",
         data: xs,
@@ -129,7 +129,7 @@ export function drawScaling(scaling: Scaling): Drawing {
         axisLabel: { color: ink },
         splitLine: { lineStyle: { color: line } },
       },
-      series: [...drawn, ...ideals],
+      series: [...curves, ...ideals],
     };
   };
 }
@@ -138,39 +138,39 @@ const idealName = (series: Series, { series: all }: Scaling): string => (all.len
 
 /** What was measured, and what would be ideal. */
 export function scalingLegend(scaling: Scaling): LegendEntry[] {
-  const ideals = scaling.hasIdeal ? scaling.series.filter((one) => idealOf(one.points, scaling.isRate).length > 0) : [];
-  return [...scaling.series, ...ideals.map((one) => ({ name: idealName(one, scaling), look: one.look, isLine: true }))];
+  const ideals = scaling.hasIdeal ? scaling.series.filter((series) => idealOf(series.points, scaling.isRate).length > 0) : [];
+  return [...scaling.series, ...ideals.map((series) => ({ name: idealName(series, scaling), look: series.look, isLine: true }))];
 }
 
-function tipOf(scaling: Scaling): (given: unknown) => string {
-  return (given) => {
-    const first: unknown = Array.isArray(given) ? given[0] : given;
+function tooltipOf(scaling: Scaling): (params: unknown) => string {
+  return (params) => {
+    const first: unknown = Array.isArray(params) ? params[0] : params;
     const x = typeof first === "object" && first !== null && "axisValue" in first ? Number(first.axisValue) : NaN;
     const lines = scaling.series.flatMap(({ name, points }) => {
-      const point = points.find((one) => one.x === x);
-      return point ? [`${escaped(name)}: ${pointText(point, scaling.unit)}${point.isNoisy ? " (noisy)" : ""}`] : [];
+      const point = points.find((other) => other.x === x);
+      return point ? [`${escapeHtml(name)}: ${pointText(point, scaling.unit)}${point.isNoisy ? " (noisy)" : ""}`] : [];
     });
     return [`${scaling.along} ${x}`, ...lines].join("<br>");
   };
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 export function pointText(point: Point, unit: string): string {
   const interval = point.low === null || point.high === null ? null : ([point.low, point.high] as const);
-  const told = quantity(point.value, interval, unit);
-  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ${unit}`;
+  const figure = quantity(point.value, interval, unit);
+  return `${figure.value}${figure.spread ? ` ${figure.spread}` : ""} ${unit}`;
 }
 
 export function scalingTable(scaling: Scaling): ChartTable {
   const ends = ["low", "high"].map((end) => `95 % ${end}, ${scaling.intervals}`);
   const columns = ["series", scaling.along, scaling.metric, ...ends, "sessions", "quality", ...(scaling.hasIdeal ? ["efficiency %"] : [])];
   const rows = scaling.series.flatMap(({ name, points }) => {
-    const reached = efficiencies(points, scaling.isRate);
+    const efficiencyByX = efficiencies(points, scaling.isRate);
     return points.map((point) => {
-      const share = reached.get(point.x);
+      const share = efficiencyByX.get(point.x);
       const efficiency = scaling.hasIdeal ? [share === undefined ? null : Number((100 * share).toFixed(1))] : [];
       return [name, point.x, point.value, point.low, point.high, point.sessions, point.isNoisy ? "noisy" : "", ...efficiency];
     });
@@ -179,28 +179,28 @@ export function scalingTable(scaling: Scaling): ChartTable {
 }
 
 export function scalingSummary(scaling: Scaling): string {
-  const told = scaling.series.flatMap(({ name, points }) => {
-    const known = knownOf(points);
-    const first = known[0];
-    const last = known[known.length - 1];
+  const texts = scaling.series.flatMap(({ name, points }) => {
+    const measured = measuredPoints(points);
+    const first = measured[0];
+    const last = measured[measured.length - 1];
     if (!first || !last) return [];
-    const where = ({ x }: Known) => (scaling.along === "cores" ? plural(x, "core") : `${scaling.along} ${x}`);
-    const at = (point: Known) => `${plain(point.value, decimals(point.value, 3))} ${scaling.unit} at ${where(point)}`;
-    return [first === last ? `${name}: ${at(first)}` : `${name}: from ${at(first)} to ${at(last)}`];
+    const position = ({ x }: MeasuredPoint) => (scaling.along === "cores" ? plural(x, "core") : `${scaling.along} ${x}`);
+    const describe = (point: MeasuredPoint) => `${fixedText(point.value, decimals(point.value, 3))} ${scaling.unit} at ${position(point)}`;
+    return [first === last ? `${name}: ${describe(first)}` : `${name}: from ${describe(first)} to ${describe(last)}`];
   });
-  return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";
+  return texts.length > 0 ? `${texts.join("; ")}.` : "Nothing measured yet.";
 }
 
 /** The best and the worst x; null where their intervals overlap: then there is none. */
 export function extremes(points: readonly Point[], isRate: boolean): { best: Point; worst: Point } | null {
-  const known = knownOf(points).sort((a, b) => (isRate ? b.value - a.value : a.value - b.value));
-  const best = known[0];
-  const worst = known[known.length - 1];
+  const measured = measuredPoints(points).sort((a, b) => (isRate ? b.value - a.value : a.value - b.value));
+  const best = measured[0];
+  const worst = measured[measured.length - 1];
   if (!best || !worst || best === worst) return null;
   return { best, worst };
 }
 
-/** Too few sessions have none: then nothing can be told apart. */
+/** With too few sessions there is none: then nothing can be compared. */
 export function hasInterval(point: Point): boolean {
   return point.low !== null && point.high !== null;
 }

@@ -18,11 +18,11 @@ export function ago(moment: string | Date, now: Date = new Date()): string {
 }
 
 /** "12:04:10", in the reader's own zone. */
-export function clock(moment: string | Date): string {
+export function clockTime(moment: string | Date): string {
   return new Date(moment).toLocaleTimeString("en-GB");
 }
 
 /** "12:04", in the reader's own zone. */
-export function minute(moment: string | Date): string {
+export function hoursAndMinutes(moment: string | Date): string {
   return new Date(moment).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }

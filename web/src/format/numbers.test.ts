@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 
 import type { Format } from "@/api/figureColumns";
-import { bytes, duration, formatted, grouped, left, plural, quantity, ratio, soFar } from "@/format/numbers";
+import { bytes, duration, formatFigure, groupDigits, remainingText, plural, quantity, ratio, liveEstimateText } from "@/format/numbers";
 
 describe("a quantity", () => {
   test("shows no more digits than its interval supports", () => {
     expect(quantity(0.21437, [0.2104, 0.2184], "ms")).toEqual({ value: "0.2144", spread: "±0.0040", unit: "ms" });
     expect(quantity(1234.56, [1184, 1285], "ms").value).toBe("1\u2009235");
   });
-  test("tells a skewed interval by its ends", () => {
+  test("gives a skewed interval by its ends", () => {
     expect(quantity(1.0, [0.9, 2.0], "ms").spread).toBe("0.90 to 2.00");
   });
   test("without an interval has none, and without a value is a dash", () => {
@@ -18,7 +18,7 @@ describe("a quantity", () => {
 });
 
 test("large numbers are grouped, and minus is a minus", () => {
-  expect(grouped("-1234567.25")).toBe("−1\u2009234\u2009567.25");
+  expect(groupDigits("-1234567.25")).toBe("−1\u2009234\u2009567.25");
 });
 
 test("bytes count in thousands", () => {
@@ -29,13 +29,17 @@ test("a ratio shows both ends of its interval", () => {
   expect(ratio(3.001, [2.912, 3.093])).toBe("3.001× (2.912–3.093)");
 });
 
-test("waiting is told in round words", () => {
+test("a duration is given in round numbers", () => {
   expect([duration(0.2), duration(38.4), duration(130), duration(3900)]).toEqual(["under a second", "38 s", "2 min", "1 h 5 min"]);
 });
 
 test("what is still measured says how open it is", () => {
-  expect([soFar(0.3123, 0.04), soFar(7, 7000), soFar(7, null)]).toEqual(["0.312 ms ±4 %", "7.00 ms, still very uncertain", "7.00 ms"]);
-  expect([left(0.2), left(38)]).toEqual(["under a second left", "about 38 s left"]);
+  expect([liveEstimateText(0.3123, 0.04), liveEstimateText(7, 7000), liveEstimateText(7, null)]).toEqual([
+    "0.312 ms ±4 %",
+    "7.00 ms, still very uncertain",
+    "7.00 ms",
+  ]);
+  expect([remainingText(0.2), remainingText(38)]).toEqual(["under a second left", "about 38 s left"]);
 });
 
 test("one is one, and two are many", () => {
@@ -44,8 +48,8 @@ test("one is one, and two are many", () => {
 
 test("a figure is written as its value is meant", () => {
   const text = (format: Format, value: number | null, unit = "") => {
-    const { value: shown, spread, unit: after } = formatted(format, value, null, unit);
-    return [shown, spread, after];
+    const { value: valueText, spread, unit: unitText } = formatFigure(format, value, null, unit);
+    return [valueText, spread, unitText];
   };
   expect(text("time", 1.5)).toEqual(["1.50", null, "ms"]);
   expect(text("bytes", 2_500_000)).toEqual(["2.50 MB", null, ""]);
@@ -53,5 +57,5 @@ test("a figure is written as its value is meant", () => {
   expect(text("share", 0.125)).toEqual(["12.5 %", null, ""]);
   expect(text("amount", 0.25, "J")).toEqual(["0.250", null, "J"]);
   expect(text("rate", null, "items/s")).toEqual(["–", null, "items/s"]);
-  expect(formatted("rate", 10, [9, 11], "items/s").spread).toBe("±1.0");
+  expect(formatFigure("rate", 10, [9, 11], "items/s").spread).toBe("±1.0");
 });

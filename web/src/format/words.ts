@@ -1,7 +1,7 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
 import { FORMATS } from "@/api/formats.gen";
-import type { Known } from "@/api/figures";
+import type { MeasuredFigure } from "@/api/figures";
 import { percent } from "@/format/numbers";
 
 const FORMAT_TITLES = new Map<string, string>(FORMATS.map((format) => [format.name, format.title]));
@@ -16,11 +16,11 @@ export function withEngineTitle(text: string): string {
   return text.replace(/^[\w.-]+(?= · )/, engineTitle);
 }
 
-export function sentence(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** "4 cores · batch 8 · seq 128", as cells are told apart. */
+/** "4 cores · batch 8 · seq 128", the name of a cell. */
 export function cellName(cell: Partial<Record<CountName, number>>): string {
   const words = NAMED_COUNTS.flatMap((axis) => {
     const value = cell[axis.name] ?? axis.usual;
@@ -29,8 +29,8 @@ export function cellName(cell: Partial<Record<CountName, number>>): string {
   return [...words, ...sizeWords(sizesOf(cell))].join(" · ");
 }
 
-/** What the ± of a figure is of; empty where there is none. */
-export function intervalWords(figure: Known | null): string {
+/** What the ± of a figure is of; empty if there is none. */
+export function intervalWords(figure: MeasuredFigure | null): string {
   if (figure === null || figure.low === null) return "";
   if (figure.of !== "repeat") return `± over the ${figure.of ?? "sessions"} of this run`;
   const { low, high } = figure.own;

@@ -6,7 +6,7 @@ import { kindOf } from "@/kinds/kinds";
 
 type Props = { kind: string; project: number; id: number; children: ReactNode };
 
-/** To where something that was measured is shown. */
+/** A link to the page of a runnable. */
 export function PlaceLink({ kind, project: pid, id, children }: Props) {
   const link = (props: object) => <Link {...props} {...kindOf(kind).place(pid, id)} />;
   return (

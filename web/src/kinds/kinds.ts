@@ -5,11 +5,11 @@ import { EXTRA_KINDS } from "@/kinds/extra";
 
 export type Kind = {
   title: string;
-  /** Where one of them is shown. */
+  /** The page of a runnable. */
   place: (project: number, id: number) => LinkProps;
   /** The tab of a project that is about them. */
   tab?: { path: string; label: string; isCounted: boolean };
-  /** Shows one of them at `/p/$pid/$kind/$id`: for kinds that have no routes of their own. */
+  /** Shows a runnable at `/p/$pid/$kind/$id`: for kinds that have no routes of their own. */
   section?: ComponentType<{ pid: number; id: number }>;
 };
 
@@ -34,7 +34,7 @@ export const KINDS: Record<string, Kind> = {
   ...EXTRA_KINDS,
 };
 
-/** One that is not in the table goes by its own word, and is shown with its project. */
+/** A kind that is not in the table is titled by its name, and leads to its project. */
 export function kindOf(name: string): Kind {
   return KINDS[name] ?? { title: name.charAt(0).toUpperCase() + name.slice(1), place: (pid) => linkOptions({ to: "/p/$pid", params: { pid } }) };
 }

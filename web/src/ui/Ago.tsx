@@ -5,9 +5,9 @@ import { ago } from "@/format/dates";
 
 /** How long ago, with the moment itself on hover. */
 export function Ago({ at }: { at: string }) {
-  const [, again] = useState(0);
+  const [, refresh] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => again((n) => n + 1), 30_000);
+    const timer = setInterval(() => refresh((n) => n + 1), 30_000);
     return () => clearInterval(timer);
   }, []);
   return (

@@ -22,7 +22,7 @@ const features = tableFeatures({
   sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic, text: sortFn_text },
 });
 
-/** What a column sorts by is its value; what it shows may be richer. */
+/** A column sorts by its value; it may show more. */
 export type Column<Row> = {
   id: string;
   header: string;
@@ -132,7 +132,7 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                   onClick={open && ((event) => !isControl(event) && open(row))}
                 >
                   {visible.map((column) => {
-                    const shown = column.show
+                    const content = column.show
                       ? column.show(row)
                       : (column.value(row) ?? (
                           <Text span className="dim">
@@ -141,7 +141,7 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                         ));
                     return (
                       <Table.Td key={column.id} ta={column.isNumber ? "right" : "left"} style={{ whiteSpace: "nowrap" }}>
-                        {column.isFlexible ? <div className="flexible-column">{shown}</div> : shown}
+                        {column.isFlexible ? <div className="flexible-column">{content}</div> : content}
                       </Table.Td>
                     );
                   })}

@@ -2,7 +2,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { Format } from "@/api/figureColumns";
-import { formatted, type Interval } from "@/format/numbers";
+import { formatFigure, type Interval } from "@/format/numbers";
 
 type Props = {
   label: string;
@@ -11,13 +11,13 @@ type Props = {
   unit: string;
   /** How its value is meant; a number in its unit otherwise. */
   format?: Format;
-  /** What stands behind it: "7 sessions", or why there is no interval. */
+  /** What it rests on: "7 sessions", or why there is no interval. */
   basis?: ReactNode;
 };
 
 /** A number with everything that belongs to it: unit, interval, and what it rests on. */
 export function Figure({ label, value, interval, unit, format = "amount", basis }: Props) {
-  const told = formatted(format, value, interval, unit);
+  const quantity = formatFigure(format, value, interval, unit);
   return (
     <Stack gap={0}>
       <Text size="sm" className="dim">
@@ -25,16 +25,16 @@ export function Figure({ label, value, interval, unit, format = "amount", basis 
       </Text>
       <Group gap={6} align="baseline" wrap="wrap">
         <Text className="figure" span>
-          {told.value}
+          {quantity.value}
         </Text>
-        {told.spread && (
+        {quantity.spread && (
           <Text span size="sm">
-            {told.spread}
+            {quantity.spread}
           </Text>
         )}
-        {value != null && told.unit && (
+        {value != null && quantity.unit && (
           <Text span size="sm" className="dim">
-            {told.unit}
+            {quantity.unit}
           </Text>
         )}
       </Group>

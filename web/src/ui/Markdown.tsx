@@ -8,28 +8,28 @@ export function Markdown({ text }: { text: string }) {
   return <div className="markdown">{blocksOf(text).map(block)}</div>;
 }
 
-function block(one: Block, key: number): ReactNode {
-  switch (one.kind) {
+function block(node: Block, key: number): ReactNode {
+  switch (node.kind) {
     case "heading":
       // The page has its h1 already.
       return (
-        <Title key={key} order={one.level < 3 ? 3 : 4} size={one.level === 1 ? "h3" : "h4"}>
-          {inline(one.parts)}
+        <Title key={key} order={node.level < 3 ? 3 : 4} size={node.level === 1 ? "h3" : "h4"}>
+          {inline(node.parts)}
         </Title>
       );
     case "paragraph":
-      return <p key={key}>{inline(one.parts)}</p>;
+      return <p key={key}>{inline(node.parts)}</p>;
     case "code":
       return (
         <Code key={key} block>
-          {one.text}
+          {node.text}
         </Code>
       );
     case "quote":
-      return <blockquote key={key}>{one.blocks.map(block)}</blockquote>;
+      return <blockquote key={key}>{node.blocks.map(block)}</blockquote>;
     case "list": {
-      const items = one.items.map((item, place) => (
-        <li key={place} className={item.isDone === null ? undefined : "task"}>
+      const items = node.items.map((item, index) => (
+        <li key={index} className={item.isDone === null ? undefined : "task"}>
           {item.isDone !== null && <Checkbox size="xs" checked={item.isDone} readOnly tabIndex={-1} aria-label={item.isDone ? "done" : "to do"} />}
           <div>
             {inline(item.parts)}
@@ -37,8 +37,8 @@ function block(one: Block, key: number): ReactNode {
           </div>
         </li>
       ));
-      return one.isOrdered ? (
-        <ol key={key} start={one.start}>
+      return node.isOrdered ? (
+        <ol key={key} start={node.start}>
           {items}
         </ol>
       ) : (
@@ -51,16 +51,16 @@ function block(one: Block, key: number): ReactNode {
           <Table withTableBorder w="auto">
             <Table.Thead>
               <Table.Tr>
-                {one.head.map((cell, at) => (
-                  <Table.Th key={at}>{inline(cell)}</Table.Th>
+                {node.head.map((cell, index) => (
+                  <Table.Th key={index}>{inline(cell)}</Table.Th>
                 ))}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {one.rows.map((row, place) => (
-                <Table.Tr key={place}>
-                  {row.map((cell, at) => (
-                    <Table.Td key={at}>{inline(cell)}</Table.Td>
+              {node.rows.map((row, index) => (
+                <Table.Tr key={index}>
+                  {row.map((cell, index) => (
+                    <Table.Td key={index}>{inline(cell)}</Table.Td>
                   ))}
                 </Table.Tr>
               ))}
@@ -71,7 +71,7 @@ function block(one: Block, key: number): ReactNode {
     case "rule":
       return <Divider key={key} my="sm" />;
     default:
-      return one satisfies never;
+      return node satisfies never;
   }
 }
 

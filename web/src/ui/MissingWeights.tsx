@@ -9,7 +9,7 @@ import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { sendWeights } from "@/api/upload";
 import { Trouble } from "@/ui/Trouble";
 
-/** Weights that the model keeps in files of their own and that have not come yet. */
+/** Weights files of the model that are not uploaded yet. */
 export function MissingWeights({ model }: { model: ModelDetailsDocument }) {
   if (model.missing.length === 0) return null;
   return (

@@ -8,7 +8,7 @@ import { formatName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { sizesOf, valuesOf, type Size } from "@/ui/tensors";
 
-/** What the file says of itself, and what we only guess. */
+/** What the file declares, and what we only guess. */
 export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
   const facts = model.facts;
   const opset = facts?.opsets[""];
@@ -124,9 +124,9 @@ function Shape({ sizes }: { sizes: Size[] | null }) {
   return (
     <>
       [
-      {sizes.map((size, place) => (
-        <span key={place}>
-          {place > 0 && ", "}
+      {sizes.map((size, index) => (
+        <span key={index}>
+          {index > 0 && ", "}
           <Guess size={size} />
         </span>
       ))}
@@ -144,7 +144,7 @@ function Values({ of }: { of: Size | null }) {
   );
 }
 
-/** Dashed where it is a guess; the reason is on hover and on focus. */
+/** Dashed if it is a guess; the reason is on hover and on focus. */
 function Guess({ size }: { size: Size }): ReactNode {
   if (!size.guess) return size.text;
   return (

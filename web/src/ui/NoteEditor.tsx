@@ -6,16 +6,16 @@ import { lazy, Suspense, useCallback, useEffect, useEffectEvent, useReducer, use
 import { Refused } from "@/api/client";
 import { noteQuery, writeNote, type NoteSubject } from "@/api/notes";
 import type { NoteDocument } from "@/api/schema.gen";
-import { minute } from "@/format/dates";
-import { both, isClean, isDue, next, opened, type DraftedNote, type Written } from "@/ui/draftedNote";
-import { Trouble, toldOf } from "@/ui/Trouble";
+import { hoursAndMinutes } from "@/format/dates";
+import { joinVersions, isClean, isDue, reduceNote, openNote, type DraftedNote, type Written } from "@/ui/draftedNote";
+import { Trouble, errorText } from "@/ui/Trouble";
 
-const Markdown = lazy(() => import("@/ui/Markdown").then((found) => ({ default: found.Markdown })));
+const Markdown = lazy(() => import("@/ui/Markdown").then((module) => ({ default: module.Markdown })));
 
 const PAUSE_MS = 1000;
 
 type Props = NoteSubject & {
-  /** What to say while there is none. */
+  /** The text while there is no note. */
   invitation?: string;
   rows?: number;
 };
@@ -23,45 +23,45 @@ type Props = NoteSubject & {
 /** What people write about a thing: read, then edited in place; saved by itself, and never lost. */
 export function NoteEditor({ kind, id, invitation = "Nothing written yet.", rows = 8 }: Props) {
   const note = useQuery(noteQuery({ kind, id }));
-  if (note.isError) return <Trouble error={note.error} again={() => void note.refetch()} />;
+  if (note.isError) return <Trouble error={note.error} retry={() => void note.refetch()} />;
   if (!note.data) return <Skeleton height={90} />;
   return <Editor key={`${kind} ${id}`} kind={kind} id={id} note={note.data} invitation={invitation} rows={rows} />;
 }
 
 function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: NoteDocument }) {
   const place = `modeldyno.note.${kind}.${id}`;
-  const [now, tell] = useReducer(next, null, () => opened(note, draftAt(place)));
+  const [now, dispatch] = useReducer(reduceNote, null, () => openNote(note, draftAt(place)));
   const [isEditing, setEditing] = useState(!isClean(now));
   const [isPreview, setPreview] = useState(false);
   const cache = useQueryClient();
 
   const save = useCallback(
     (from: DraftedNote) => {
-      tell({ kind: "sent", text: from.text });
-      writeNote({ kind, id }, from.text, from.kept.version).then(
+      dispatch({ kind: "sent", text: from.text });
+      writeNote({ kind, id }, from.text, from.stored.version).then(
         (saved) => {
           cache.setQueryData(noteQuery({ kind, id }).queryKey, saved);
-          tell({ kind: "saved", kept: saved, at: new Date() });
+          dispatch({ kind: "saved", stored: saved, at: new Date() });
         },
         async (error: unknown) => {
           if (error instanceof Refused && error.status === 412) {
             const theirs = await cache.query({ ...noteQuery({ kind, id }), staleTime: 0 }).catch(() => null);
             if (theirs) {
-              tell({ kind: "heard", kept: theirs });
+              dispatch({ kind: "received", stored: theirs });
               return;
             }
           }
-          tell({ kind: "failed", error });
+          dispatch({ kind: "failed", error });
         },
       );
     },
     [kind, id, cache],
   );
-  useEffect(() => tell({ kind: "heard", kept: note }), [note]);
+  useEffect(() => dispatch({ kind: "received", stored: note }), [note]);
   const hasDraft = useRef(false);
   useEffect(() => {
     // Only what this tab put there is taken away: another may be writing, too.
-    if (!isClean(now)) localStorage.setItem(place, JSON.stringify({ text: now.text, version: now.kept.version }));
+    if (!isClean(now)) localStorage.setItem(place, JSON.stringify({ text: now.text, version: now.stored.version }));
     else if (hasDraft.current) localStorage.removeItem(place);
     hasDraft.current = !isClean(now);
   }, [place, now]);
@@ -73,7 +73,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
   const saveLatest = useEffectEvent(() => {
     if (isDue(now)) save(now);
   });
-  useEffect(() => () => saveLatest(), []); // the page goes before the pause is over
+  useEffect(() => () => saveLatest(), []); // the page closes before the pause is over
 
   if (!isEditing)
     return (
@@ -115,11 +115,11 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
           </Button>
         </Group>
       </Group>
-      {now.theirs && <Conflict now={now} settle={(text) => tell({ kind: "settled", text })} />}
+      {now.theirs && <Conflict now={now} settle={(text) => dispatch({ kind: "settled", text })} />}
       {now.error !== null && (
         <Alert color="red" role="alert" title="Not saved yet; your text is kept in this browser">
           <Group gap="sm">
-            <Text size="sm">{toldOf(now.error).title}.</Text>
+            <Text size="sm">{errorText(now.error).title}.</Text>
             <Button size="xs" variant="default" onClick={() => save(now)}>
               Save again
             </Button>
@@ -143,7 +143,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
           maxLength={100_000}
           autoFocus // eslint-disable-line jsx-a11y/no-autofocus -- it takes the place of the button that had the focus
           value={now.text}
-          onChange={(event) => tell({ kind: "typed", text: event.currentTarget.value })}
+          onChange={(event) => dispatch({ kind: "typed", text: event.currentTarget.value })}
           styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         />
       )}
@@ -159,7 +159,7 @@ function Standing({ now }: { now: DraftedNote }) {
       : now.sent !== null || !isClean(now)
         ? "Saving…"
         : now.savedAt
-          ? `Saved ${minute(now.savedAt)}`
+          ? `Saved ${hoursAndMinutes(now.savedAt)}`
           : "";
   return (
     <Text size="sm" className="dim" role="status">
@@ -179,7 +179,7 @@ function Conflict({ now, settle }: { now: DraftedNote; settle: (text: string) =>
           <Version title="Yours" text={now.text} />
         </SimpleGrid>
         <Group gap="sm">
-          <Button size="xs" onClick={() => settle(both(now))}>
+          <Button size="xs" onClick={() => settle(joinVersions(now))}>
             Keep both
           </Button>
           <Button size="xs" variant="default" onClick={() => settle(now.text)}>
@@ -210,8 +210,8 @@ function Version({ title, text }: { title: string; text: string }) {
 /** In this browser, too, until the server has it: a closed tab or a stopped server loses nothing. */
 function draftAt(place: string): Written | null {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(place) ?? "null");
-    return isWritten(found) ? found : null;
+    const draft: unknown = JSON.parse(localStorage.getItem(place) ?? "null");
+    return isWritten(draft) ? draft : null;
   } catch {
     return null;
   }

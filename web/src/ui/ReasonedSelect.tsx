@@ -5,9 +5,9 @@ export type Reasoned = { value: string; label: string; /** Why it cannot be chos
 
 type Props = { label: string; value: string | null; options: readonly Reasoned[]; change: (value: string) => void; error?: string; description?: string };
 
-/** A drop-down that says beside each choice that cannot be made why not: for eyes, mouse and keyboard alike.
+/** A drop-down that says why a choice is unavailable: visible, and for mouse and keyboard alike.
  *
- * Arrow keys stop at such a choice, too: the library's own list skips it, and who listens would never hear the reason. */
+ * Arrow keys stop at such a choice, too: the library's own list skips it, and a screen reader would never read the reason. */
 export function ReasonedSelect({ label, value, options, change, error, description }: Props) {
   const list = useCombobox({
     onDropdownClose: () => list.resetSelectedOption(),
@@ -18,7 +18,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
     change(chosen);
     list.closeDropdown();
   };
-  // A list that opens or scrolls under a resting mouse is no wish of its owner: the place of the arrow keys stays.
+  // A list that opens or scrolls under a resting mouse is not a choice: the position of the arrow keys stays.
   const moved = ({ movementX, movementY }: MouseEvent) => (movementX !== 0 || movementY !== 0) && list.resetSelectedOption();
   return (
     <Combobox store={list} onOptionSubmit={submit} shadow="md">
@@ -48,7 +48,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
               onMouseMove={moved}
               className={option.reason === null ? undefined : "not-to-choose"}
             >
-              <Told option={option} />
+              <OptionText option={option} />
             </Combobox.Option>
           ))}
         </Combobox.Options>
@@ -57,7 +57,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
   );
 }
 
-function Told({ option: { label, reason } }: { option: Reasoned }) {
+function OptionText({ option: { label, reason } }: { option: Reasoned }) {
   return (
     <Stack gap={0}>
       <Text size="sm">{label}</Text>

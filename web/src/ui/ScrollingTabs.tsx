@@ -1,14 +1,14 @@
 import { Tabs } from "@mantine/core";
 import { useEffect, useRef, type ReactNode } from "react";
 
-/** Tabs in one line. On a phone they do not all fit: the one that is open does, also when a window becomes narrow or counts arrive. */
+/** Tabs in one line. On a phone they do not all fit: the open one stays visible, also when a window becomes narrow or counts arrive. */
 export function ScrollingTabs({ label, open, mb, children }: { label: string; open: string; mb?: string; children: ReactNode }) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const found = list.current;
-    if (!found) return;
-    const observer = new ResizeObserver(() => bringToSight(found));
-    for (const one of [found, ...found.children]) observer.observe(one);
+    const element = list.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => bringToSight(element));
+    for (const observed of [element, ...element.children]) observer.observe(observed);
     return () => observer.disconnect();
   }, [open]);
   return (
@@ -18,7 +18,7 @@ export function ScrollingTabs({ label, open, mb, children }: { label: string; op
   );
 }
 
-/** Scrolls the tabs only: the page stays where its reader is. */
+/** Scrolls the tabs only: the page does not scroll. */
 function bringToSight(list: HTMLElement): void {
   const open = list.querySelector<HTMLElement>("[aria-selected=true]");
   if (open) list.scrollLeft = open.offsetLeft - list.offsetLeft - (list.clientWidth - open.offsetWidth) / 2;

@@ -4,11 +4,11 @@ import type { ReactNode } from "react";
 
 import { Refused } from "@/api/client";
 
-type Told = { title: string; why: string; fix: string; code?: string };
+type ErrorText = { title: string; why: string; fix: string; code?: string };
 
-export function toldOf(error: unknown): Told {
+export function errorText(error: unknown): ErrorText {
   if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
-  // A fault of ours, not of the connection: `fetch` fails with a TypeError.
+  // A bug of the page, not of the connection: `fetch` fails with a TypeError.
   if (error instanceof Error && !(error instanceof TypeError))
     return { title: "This page has crashed", why: error.message, fix: "Reload the page; your results are safe" };
   return { title: "The server is not responding", why: "It may have been stopped", fix: "Start it again; this page will reconnect" };
@@ -16,21 +16,21 @@ export function toldOf(error: unknown): Told {
 
 /** As written in an error: without its full stop, and not always with a capital. */
 function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?:]$/.test(whole) ? whole : `${whole}.`;
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** What went wrong, why, and what to do; never a dead end. */
-export function Trouble({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
-  const { title, why, fix, code } = toldOf(error);
+export function Trouble({ error, retry, children }: { error: unknown; retry?: () => void; children?: ReactNode }) {
+  const { title, why, fix, code } = errorText(error);
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={title} role="alert">
       <Stack gap="xs">
         {why && <Text size="sm">{sentence(why)}</Text>}
         {fix && <Text size="sm">{sentence(fix)}</Text>}
         <Group gap="sm">
-          {again && (
-            <Button size="xs" variant="default" onClick={again}>
+          {retry && (
+            <Button size="xs" variant="default" onClick={retry}>
               Try again
             </Button>
           )}

@@ -4,20 +4,20 @@ import { IconShieldCheck, IconShieldQuestion } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { Ago } from "@/ui/Ago";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
-/** Whether somebody vouched for a file that can run code, and the way to do so, or to take it back. */
+/** Whether a file that can run code is trusted, and how to trust it or to withdraw that. */
 export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
   const [isAsking, ask] = useDisclosure();
   const cache = useQueryClient();
-  const keep = (found: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, found);
+  const keep = (updated: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, updated);
   const path = { model_id: model.id };
-  const withdraw = useMutation({ mutationFn: () => told(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
+  const withdraw = useMutation({ mutationFn: () => answerOf(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
   if (!model.trust.is_needed) return null;
   if (model.trust.is_given)
     return (
@@ -50,19 +50,19 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
           Review and trust …
         </Button>
       </Stack>
-      {isAsking && <Ask model={model} close={ask.close} keep={keep} />}
+      {isAsking && <TrustDialog model={model} close={ask.close} keep={keep} />}
     </Alert>
   );
 }
 
-function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () => void; keep: (found: ModelDetailsDocument) => void }) {
+function TrustDialog({ model, close, keep }: { model: ModelDetailsDocument; close: () => void; keep: (updated: ModelDetailsDocument) => void }) {
   const [isSure, setSure] = useState(false);
   const [reason, setReason] = useState("");
   const path = { model_id: model.id };
   const trust = useMutation({
-    mutationFn: () => told(api.PUT("/api/v1/models/{model_id}/trust", { params: { path }, body: { reason } })),
-    onSuccess: (found) => {
-      keep(found);
+    mutationFn: () => answerOf(api.PUT("/api/v1/models/{model_id}/trust", { params: { path }, body: { reason } })),
+    onSuccess: (updated) => {
+      keep(updated);
       close();
     },
   });

@@ -3,23 +3,25 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
-import { api, Refused, told } from "@/api/client";
+import { api, Refused, answerOf } from "@/api/client";
 import { engineTitle } from "@/api/engines";
 import type { InferenceDocument } from "@/api/parts";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
-import { decimals, plain } from "@/format/numbers";
+import { decimals, fixedText } from "@/format/numbers";
 import { Trouble } from "@/ui/Trouble";
 
 /** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
 export function TryInference({ model }: { model: ModelDetailsDocument }) {
   const leaving = useRef<AbortController | null>(null);
-  // Who goes away stops it.
+  // Leaving the page stops it.
   useEffect(() => () => leaving.current?.abort(), []);
   const attempt = useMutation({
     mutationFn: async () => {
-      const going = new AbortController();
-      leaving.current = going;
-      const tried = await told(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
+      const controller = new AbortController();
+      leaving.current = controller;
+      const tried = await answerOf(
+        api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: controller.signal }),
+      );
       if (tried.inference) return tried.inference;
       throw new Refused(200, tried.failure ?? { title: "The inference failed" });
     },
@@ -40,7 +42,7 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
                 : "It must be inspected first."}
           </Text>
         )}
-        {attempt.data && <Came of={attempt.data} />}
+        {attempt.data && <InferenceResult of={attempt.data} />}
       </Group>
       {attempt.data?.notes.map((note) => (
         <Text key={note} size="sm" className="dim">
@@ -52,9 +54,9 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
   );
 }
 
-function Came({ of }: { of: InferenceDocument }) {
-  const ms = (value: number) => `${plain(value, decimals(value, 3))} ms`;
-  const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
+function InferenceResult({ of }: { of: InferenceDocument }) {
+  const ms = (value: number) => `${fixedText(value, decimals(value, 3))} ms`;
+  const outputs = of.outputs.map((output) => `${output.name} ${output.dtype}${output.shape ? ` [${output.shape.join(", ")}]` : ""}`).join("; ");
   return (
     <Text size="sm" role="status">
       ✓ <strong>{ms(of.ms)}</strong> on {engineTitle(of.engine)} {of.engine_version} (one call, not a measurement; loading took {ms(of.load_ms)}) →{" "}

@@ -57,12 +57,12 @@ export function NoiseBadge({ of }: { of: Judged }) {
   return of.noise && <Quality noise={of.noise} why={reasonsOf(of)} />;
 }
 
-/** Of a number that the page itself finds useless. */
+/** For a number that the page itself considers unusable. */
 export function UnusableBadge({ why }: { why: string }) {
   return <Quality noise="unusable" why={why} />;
 }
 
-/** `text` says more than the bare word, where more is known. */
+/** `text` says more than the bare word, if more is known. */
 function Quality({ noise, why, text }: { noise: Noise; why: string; text?: string }) {
   const { sign, color, means } = NOISES[noise];
   return (
@@ -74,7 +74,7 @@ function Quality({ noise, why, text }: { noise: Noise; why: string; text?: strin
   );
 }
 
-/** An engine did something else than it was asked to, or its outputs are unusual: in words. */
+/** Deviations from the request, or unusual outputs, in words. */
 export function SurpriseBadge({ texts, children = "not as requested" }: { texts: readonly string[]; children?: string }) {
   if (texts.length === 0) return null;
   return (

@@ -4,7 +4,7 @@ import { blocksOf, inlineOf, isSafe } from "@/ui/markdownBlocks";
 
 test("a note is headings, paragraphs, lists, quotes, tables and code", () => {
   const kinds = blocksOf("# Title\n\nSome words\nand more\n\n- one\n- two\n  - deeper\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n<b>\n```\n---").map(
-    (one) => one.kind,
+    (block) => block.kind,
   );
   expect(kinds).toEqual(["heading", "paragraph", "list", "quote", "table", "code", "rule"]);
 });

@@ -31,60 +31,60 @@ const DEEPEST = 8; // quotes in quotes, lists in lists: beyond, it is text
 export function blocksOf(text: string, depth = 0): Block[] {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").split("\n");
   const blocks: Block[] = [];
-  let at = 0;
-  const line = (offset = 0) => lines[at + offset];
-  while (at < lines.length) {
+  let index = 0;
+  const line = (offset = 0) => lines[index + offset];
+  while (index < lines.length) {
     const now = line() ?? "";
     if (now.trim() === "") {
-      at += 1;
+      index += 1;
       continue;
     }
     const fence = FENCE.exec(now)?.[1];
     if (fence) {
       const inside: string[] = [];
-      at += 1;
-      while (at < lines.length && !(line() ?? "").trimStart().startsWith(fence)) {
+      index += 1;
+      while (index < lines.length && !(line() ?? "").trimStart().startsWith(fence)) {
         inside.push(line() ?? "");
-        at += 1;
+        index += 1;
       }
-      at += 1;
+      index += 1;
       blocks.push({ kind: "code", text: inside.join("\n") });
       continue;
     }
     const heading = HEADING.exec(now);
     if (heading) {
       blocks.push({ kind: "heading", level: heading[1]?.length ?? 1, parts: inlineOf(heading[2] ?? "") });
-      at += 1;
+      index += 1;
       continue;
     }
     if (RULE.test(now)) {
       blocks.push({ kind: "rule" });
-      at += 1;
+      index += 1;
       continue;
     }
     if (QUOTE.test(now) && depth < DEEPEST) {
       const inside: string[] = [];
-      while (at < lines.length && QUOTE.test(line() ?? "")) {
+      while (index < lines.length && QUOTE.test(line() ?? "")) {
         inside.push((line() ?? "").replace(QUOTE, ""));
-        at += 1;
+        index += 1;
       }
       blocks.push({ kind: "quote", blocks: blocksOf(inside.join("\n"), depth + 1) });
       continue;
     }
     if (ITEM.test(now) && depth < DEEPEST) {
-      const [list, next] = listFrom(lines, at, depth);
+      const [list, next] = listFrom(lines, index, depth);
       blocks.push(list);
-      at = next;
+      index = next;
       continue;
     }
     if (now.includes("|") && DIVIDER.test(line(1) ?? "")) {
       const head = cellsOf(now);
       const rows: Inline[][][] = [];
-      at += 2;
-      while (at < lines.length && (line() ?? "").includes("|")) {
-        const found = cellsOf(line() ?? "");
-        rows.push(head.map((_, column) => found[column] ?? []));
-        at += 1;
+      index += 2;
+      while (index < lines.length && (line() ?? "").includes("|")) {
+        const cells = cellsOf(line() ?? "");
+        rows.push(head.map((_, column) => cells[column] ?? []));
+        index += 1;
       }
       blocks.push({ kind: "table", head, rows });
       continue;
@@ -92,9 +92,9 @@ export function blocksOf(text: string, depth = 0): Block[] {
     const inside: string[] = [];
     do {
       inside.push(line() ?? "");
-      at += 1;
-    } while (at < lines.length && !endsParagraph(line() ?? "", depth));
-    blocks.push({ kind: "paragraph", parts: inlineOf(inside.map((one) => one.trimStart()).join("\n")) });
+      index += 1;
+    } while (index < lines.length && !endsParagraph(line() ?? "", depth));
+    blocks.push({ kind: "paragraph", parts: inlineOf(inside.map((line) => line.trimStart()).join("\n")) });
   }
   return blocks;
 }
@@ -108,27 +108,27 @@ function listFrom(lines: readonly string[], from: number, depth: number): [Block
   const first = ITEM.exec(lines[from] ?? "");
   const isOrdered = /\d/.test(first?.[2] ?? "");
   const items: ListItem[] = [];
-  let at = from;
-  while (at < lines.length) {
-    const found = ITEM.exec(lines[at] ?? "");
-    if (!found || /\d/.test(found[2] ?? "") !== isOrdered || RULE.test(lines[at] ?? "")) break;
-    const indent = (found[1]?.length ?? 0) + (found[2]?.length ?? 0) + 1;
+  let index = from;
+  while (index < lines.length) {
+    const match = ITEM.exec(lines[index] ?? "");
+    if (!match || /\d/.test(match[2] ?? "") !== isOrdered || RULE.test(lines[index] ?? "")) break;
+    const indent = (match[1]?.length ?? 0) + (match[2]?.length ?? 0) + 1;
     const below: string[] = [];
-    at += 1;
-    while (at < lines.length) {
-      const next = lines[at] ?? "";
+    index += 1;
+    while (index < lines.length) {
+      const next = lines[index] ?? "";
       const isDeeper = next.length - next.trimStart().length >= Math.min(indent, 2);
       if (next.trim() !== "" && !isDeeper) break;
-      if (next.trim() === "" && (lines[at + 1] ?? "").trim() === "") break;
+      if (next.trim() === "" && (lines[index + 1] ?? "").trim() === "") break;
       below.push(next.slice(Math.min(indent, next.length - next.trimStart().length)));
-      at += 1;
+      index += 1;
     }
-    while (at < lines.length && (lines[at] ?? "").trim() === "" && ITEM.test(lines[at + 1] ?? "")) at += 1;
-    const task = /^\[([ xX])\]\s+(.*)$/.exec(found[3] ?? "");
-    const text = task?.[2] ?? found[3] ?? "";
+    while (index < lines.length && (lines[index] ?? "").trim() === "" && ITEM.test(lines[index + 1] ?? "")) index += 1;
+    const task = /^\[([ xX])\]\s+(.*)$/.exec(match[3] ?? "");
+    const text = task?.[2] ?? match[3] ?? "";
     items.push({ parts: inlineOf(text), isDone: task ? task[1] !== " " : null, below: blocksOf(below.join("\n"), depth + 1) });
   }
-  return [{ kind: "list", isOrdered, start: Number.parseInt(first?.[2] ?? "1", 10) || 1, items }, at];
+  return [{ kind: "list", isOrdered, start: Number.parseInt(first?.[2] ?? "1", 10) || 1, items }, index];
 }
 
 function cellsOf(line: string): Inline[][] {
@@ -139,7 +139,7 @@ function cellsOf(line: string): Inline[][] {
     .map((cell) => inlineOf(cell.trim()));
 }
 
-// Whichever comes first wins; what is inside code is never looked at again.
+// Whichever comes first wins; the inside of code is not parsed.
 const INLINE =
   /\\([!-/:-@[-`{-~])|(`+)(.+?)\2(?!`)|\[([^\][]+)\]\(([^()\s]+)\)|\*\*(?=\S)(.+?)\*\*|(?<!\w)__(?=\S)(.+?)__(?!\w)|\*(?=[^\s*])(.+?)\*|(?<!\w)_(?=\S)(.+?)_(?!\w)|~~(?=\S)(.+?)~~|(https?:\/\/[^\s<>()]*[^\s<>().,;:!?'"])|(\n)/gs;
 
@@ -147,11 +147,11 @@ export function inlineOf(text: string, depth = 0): Inline[] {
   if (depth > DEEPEST) return [{ kind: "text", text }];
   const parts: Inline[] = [];
   let end = 0;
-  const inside = (found: string) => inlineOf(found, depth + 1);
-  const plain = (found: string) => {
+  const inside = (text: string) => inlineOf(text, depth + 1);
+  const plain = (text: string) => {
     const last = parts[parts.length - 1];
-    if (last?.kind === "text") last.text += found;
-    else if (found) parts.push({ kind: "text", text: found });
+    if (last?.kind === "text") last.text += text;
+    else if (text) parts.push({ kind: "text", text });
   };
   for (const match of text.matchAll(INLINE)) {
     const [whole, escaped, , code, label, address, strong, strong2, weak, weak2, struck, bare, newline] = match;
@@ -172,7 +172,7 @@ export function inlineOf(text: string, depth = 0): Inline[] {
   return parts;
 }
 
-/** Web pages, letters, and places within the workbench; nothing that runs. */
+/** Web pages, letters, and places within the workbench; never a script. */
 export function isSafe(address: string): boolean {
   return /^(https?:\/\/|mailto:|#)/i.test(address) || /^\/(?!\/|\\)/.test(address);
 }

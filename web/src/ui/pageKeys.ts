@@ -1,15 +1,15 @@
 import { useEffect } from "react";
 
-/** Where a browser keeps that its person wants no single-key shortcuts. */
+/** The key of local storage that turns single-key shortcuts off. */
 export const SHORTCUTS_OFF = "modeldyno.shortcuts-off";
 
-/** Keys of one page; true from `hear` means that it did something with it. */
-export function usePageKeys(hear: (key: string) => boolean): void {
+/** Keys of one page; `onKey` returns true if it handled the key. */
+export function usePageKeys(onKey: (key: string) => boolean): void {
   useEffect(() => {
     const listen = (event: Event) => {
-      if (event instanceof CustomEvent && typeof event.detail === "string" && hear(event.detail)) event.preventDefault();
+      if (event instanceof CustomEvent && typeof event.detail === "string" && onKey(event.detail)) event.preventDefault();
     };
     window.addEventListener("modeldyno:key", listen);
     return () => window.removeEventListener("modeldyno:key", listen);
-  }, [hear]);
+  }, [onKey]);
 }

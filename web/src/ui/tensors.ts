@@ -1,19 +1,19 @@
 import type { TensorDocument } from "@/api/schema.gen";
 
-/** A size as it is shown, and why it is a guess of ours where it is one. */
+/** A size as text, and if it is a guess, why. */
 export type Size = { text: string; guess: string | null };
 
-/** Sizes of a tensor; null where even their number is open. */
+/** Sizes of a tensor; null if even the rank is open. */
 export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null {
   if (!tensor.shape) return null;
-  return tensor.shape.map((size, place) => {
+  return tensor.shape.map((size, index) => {
     if (typeof size === "number") return { text: String(size), guess: null };
     const text = size === null || size === "" ? "?" : size;
     if (!isInput) return { text, guess: null };
     return {
       text,
       guess:
-        place === 0
+        index === 0
           ? "The file leaves this size open. As the first dimension, it is taken as the batch size."
           : "The file leaves this size open. It is chosen when the model runs; benchmarks show which size was used.",
     };

@@ -4,17 +4,17 @@ import { useSyncExternalStore } from "react";
 
 const PATIENCE_MS = 10_000;
 
-/** What is about to be removed: hidden now, gone in ten seconds unless somebody says no. */
-let leaving: ReadonlySet<string> = new Set();
-const hearers = new Set<() => void>();
+/** What is about to be removed: hidden now, gone in ten seconds unless undone. */
+let pendingRemovals: ReadonlySet<string> = new Set();
+const listeners = new Set<() => void>();
 
-export function useLeaving(): ReadonlySet<string> {
+export function usePendingRemovals(): ReadonlySet<string> {
   return useSyncExternalStore(
-    (hear) => {
-      hearers.add(hear);
-      return () => hearers.delete(hear);
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
-    () => leaving,
+    () => pendingRemovals,
   );
 }
 
@@ -48,10 +48,10 @@ export function removeSoon(key: string, what: string, remove: () => Promise<unkn
   });
 }
 
-function set(key: string, isLeaving: boolean): void {
-  const next = new Set(leaving);
-  if (isLeaving) next.add(key);
+function set(key: string, isPendingRemoval: boolean): void {
+  const next = new Set(pendingRemovals);
+  if (isPendingRemoval) next.add(key);
   else next.delete(key);
-  leaving = next;
-  hearers.forEach((hear) => hear());
+  pendingRemovals = next;
+  listeners.forEach((listener) => listener());
 }

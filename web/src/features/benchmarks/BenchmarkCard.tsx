@@ -11,25 +11,25 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/results/Results";
 import { RunningBody } from "@/features/benchmarks/running/RunningBody";
 import { Stopped } from "@/features/benchmarks/running/Stopped";
-import { axesText, headOf, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
+import { axesText, setupText, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
-import type { Looked } from "@/features/benchmarks/results/view";
+import type { ResultView } from "@/features/benchmarks/results/view";
 import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
 import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
-type Props = { row: BenchmarkSummary; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
+type Props = { row: BenchmarkSummary; isSelected: boolean; select: (isSelected: boolean) => void; onCreated: (id: number) => void };
 
-/** A benchmark in the list: what it is, and what came out. */
-export function BenchmarkCard({ row, isSelected, select, made }: Props) {
+/** A benchmark in the list: what it is, and its results. */
+export function BenchmarkCard({ row, isSelected, select, onCreated }: Props) {
   const { ref, entry } = useIntersection({ rootMargin: "300px" });
-  const [wasSeen, setSeen] = useState(false);
-  if (entry?.isIntersecting && !wasSeen) setSeen(true);
-  const details = useQuery({ ...benchmarkQuery(row.id), enabled: wasSeen });
+  const [wasVisible, setVisible] = useState(false);
+  if (entry?.isIntersecting && !wasVisible) setVisible(true);
+  const details = useQuery({ ...benchmarkQuery(row.id), enabled: wasVisible });
   const benchmark = details.data;
-  const [looked, setLooked] = useState<Looked>({ tab: "baseline", metric: "ms_item" });
+  const [view, setView] = useState<ResultView>({ tab: "baseline", metric: "ms_item" });
   const state = benchmark?.state ?? row.state;
-  const head = headOf(benchmark ?? row);
+  const setup = setupText(benchmark ?? row);
   const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.latency_ms !== null) ?? false, [benchmark]);
   const title = `benchmark-${row.id}-title`;
   return (
@@ -61,22 +61,22 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                 )}
               </Group>
               <Text size="sm" className="dim">
-                {[head, axesText(benchmark ?? row)].filter(Boolean).join(" · ")} · <Ago at={row.last_run_at ?? row.created_at} />
+                {[setup, axesText(benchmark ?? row)].filter(Boolean).join(" · ")} · <Ago at={row.last_run_at ?? row.created_at} />
               </Text>
             </Stack>
           </Group>
-          <BenchmarkMenu row={{ ...row, state }} made={made} />
+          <BenchmarkMenu row={{ ...row, state }} onCreated={onCreated} />
         </Group>
-        {details.isError && <Trouble error={details.error} again={() => void details.refetch()} />}
-        {!benchmark && !details.isError && <Skeleton height={300} animate={wasSeen} />}
+        {details.isError && <Trouble error={details.error} retry={() => void details.refetch()} />}
+        {!benchmark && !details.isError && <Skeleton height={300} animate={wasVisible} />}
         {benchmark && isActive(benchmark.state) && <RunningBody benchmark={benchmark} />}
         {benchmark && <Stopped benchmark={benchmark} />}
         {benchmark && !isActive(benchmark.state) && hasNumbers && (
           <Results
             cells={benchmark.cells}
             runId={benchmark.latest_run?.id ?? null}
-            looked={looked}
-            change={(change) => setLooked({ ...looked, ...change })}
+            view={view}
+            change={(change) => setView({ ...view, ...change })}
             beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
           />
         )}

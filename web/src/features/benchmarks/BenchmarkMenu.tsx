@@ -23,7 +23,7 @@ import { moveJob, removeBenchmark, rerun } from "@/features/benchmarks/actions";
 import { isActive } from "@/features/benchmarks/states";
 
 type Row = Pick<BenchmarkDetailsDocument, "id" | "name" | "project_id" | "state">;
-type Props = { row: Row; made: (id: number) => void; removed?: () => void };
+type Props = { row: Row; onCreated: (id: number) => void; onRemoved?: () => void };
 
 const FORMATS = [
   ["csv", "CSV"],
@@ -33,17 +33,17 @@ const FORMATS = [
 ] as const;
 
 /** ⋮ of a benchmark. */
-export function BenchmarkMenu({ row, made, removed }: Props) {
+export function BenchmarkMenu({ row, onCreated, onRemoved }: Props) {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
-  // Lists do not say which run is the latest: asked when somebody looks.
+  // Lists do not say which run is the latest: requested when the menu opens.
   const details = useQuery({ ...benchmarkQuery(row.id), enabled: isOpen });
   const run = details.data?.latest_run;
   const jobId = run?.job_id;
   const params = { pid: row.project_id };
   const remove = () => {
     removeBenchmark(row);
-    removed?.();
+    onRemoved?.();
   };
   return (
     <Menu position="bottom-end" opened={isOpen} onChange={setOpen} withinPortal>
@@ -66,7 +66,7 @@ export function BenchmarkMenu({ row, made, removed }: Props) {
           </>
         )}
         {!isActive(row.state) && (
-          <Menu.Item leftSection={<IconRefresh size={16} />} onClick={() => void rerun(row.id).then((found) => found && made(found.id))}>
+          <Menu.Item leftSection={<IconRefresh size={16} />} onClick={() => void rerun(row.id).then((benchmark) => benchmark && onCreated(benchmark.id))}>
             Re-run Benchmark
           </Menu.Item>
         )}

@@ -14,9 +14,9 @@ import { Results } from "@/features/benchmarks/results/Results";
 import { RunningBody } from "@/features/benchmarks/running/RunningBody";
 import { Stopped } from "@/features/benchmarks/running/Stopped";
 import { Trend } from "@/features/benchmarks/results/Trend";
-import { axesText, headOf, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
+import { axesText, setupText, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
-import { BENCHMARK_TABS, type Change, type Looked } from "@/features/benchmarks/results/view";
+import { BENCHMARK_TABS, type Change, type ResultView } from "@/features/benchmarks/results/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
@@ -24,7 +24,7 @@ import { Trouble } from "@/ui/Trouble";
 import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 import { usePageKeys } from "@/ui/pageKeys";
 
-const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
+const TAB_TITLES: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
   cores: "Core scaling",
   batches: "Batch size scaling",
@@ -43,23 +43,23 @@ export function BenchmarkPage() {
   const { pid, bid } = useParams({ from: "/p/$pid/benchmarks/$bid" });
   const search = useSearch({ from: "/p/$pid/benchmarks/$bid" });
   const navigate = useNavigate({ from: "/p/$pid/benchmarks/$bid" });
-  const found = useQuery(benchmarkQuery(bid));
+  const query = useQuery(benchmarkQuery(bid));
   usePageKeys(menuKey);
   const tab = search.tab ?? "baseline";
   const { cores, batch, engine, metric } = search;
-  const looked = useMemo<Looked>(
+  const view = useMemo<ResultView>(
     () => ({ tab: tab === "cores" || tab === "batches" ? tab : "baseline", metric: metric ?? "ms_item", cores, batch, engine }),
     [tab, cores, batch, engine, metric],
   );
   const change: Change = (changed) => void navigate({ search: (before) => ({ ...before, ...changed }), replace: true, resetScroll: false });
-  if (found.isError) {
+  if (query.isError) {
     return (
       <Page title={`Benchmark ${bid}`}>
-        <Trouble error={found.error} again={() => void found.refetch()} />
+        <Trouble error={query.error} retry={() => void query.refetch()} />
       </Page>
     );
   }
-  if (!found.data) {
+  if (!query.data) {
     return (
       <Page title={`Benchmark ${bid}`}>
         <Skeleton height={40} />
@@ -67,7 +67,7 @@ export function BenchmarkPage() {
       </Page>
     );
   }
-  const benchmark = found.data;
+  const benchmark = query.data;
   const isRunning = isActive(benchmark.state);
   const hasNumbers = benchmark.cells.some((cell) => cell.latency_ms !== null);
   return (
@@ -76,8 +76,8 @@ export function BenchmarkPage() {
       actions={
         <BenchmarkMenu
           row={benchmark}
-          made={(id) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: id }, search: {} })}
-          removed={() => void navigate({ to: "/p/$pid/benchmarks", params: { pid }, search: {} })}
+          onCreated={(id) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: id }, search: {} })}
+          onRemoved={() => void navigate({ to: "/p/$pid/benchmarks", params: { pid }, search: {} })}
         />
       }
     >
@@ -95,7 +95,7 @@ export function BenchmarkPage() {
           <Anchor component={Link} to={`/p/${pid}/models/${benchmark.model_id}`} size="sm" underline="always">
             {benchmark.model_name}
           </Anchor>{" "}
-          · {[headOf(benchmark), axesText(benchmark)].filter(Boolean).join(" · ")} · <Ago at={benchmark.last_run_at ?? benchmark.created_at} />
+          · {[setupText(benchmark), axesText(benchmark)].filter(Boolean).join(" · ")} · <Ago at={benchmark.last_run_at ?? benchmark.created_at} />
           {benchmark.latest_run && ` · run #${benchmark.latest_run.number}`}
         </Text>
       </Group>
@@ -103,13 +103,13 @@ export function BenchmarkPage() {
       <Tabs
         value={tab}
         onChange={(to) =>
-          void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })
+          void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((name) => name === to) }), replace: true, resetScroll: false })
         }
       >
         <ScrollingTabs mb="md" label="Views of this benchmark" open={tab}>
-          {BENCHMARK_TABS.map((one) => (
-            <Tabs.Tab key={one} value={one}>
-              {WORDS[one]}
+          {BENCHMARK_TABS.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {TAB_TITLES[name]}
             </Tabs.Tab>
           ))}
         </ScrollingTabs>
@@ -122,21 +122,21 @@ export function BenchmarkPage() {
               ) : (
                 <Text className="dim">Not run yet.</Text>
               ))}
-            {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
+            {tab === "raw" && <RawTab benchmark={benchmark} view={view} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
               <Results
                 cells={benchmark.cells}
                 runId={benchmark.latest_run?.id ?? null}
-                looked={looked}
+                view={view}
                 change={change}
                 hasTabs={false}
                 beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
                 below={(choice) =>
                   tab === "baseline" ? (
-                    choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} looked={looked} />
+                    choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} view={view} />
                   ) : (
-                    <CoresByBatches cells={benchmark.cells} choice={choice} looked={looked} change={change} />
+                    <CoresByBatches cells={benchmark.cells} choice={choice} view={view} change={change} />
                   )
                 }
               />

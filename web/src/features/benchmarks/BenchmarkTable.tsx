@@ -3,35 +3,35 @@ import { Link, useNavigate } from "@tanstack/react-router";
 
 import { COUNT_AXES, SIZE_AXES, sizeValues } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
-import { LIST_FIGURES, knownOf, type Format } from "@/api/figureColumns";
-import { msPerItem, type Known } from "@/api/figures";
+import { LIST_FIGURES, figureOf, type Format } from "@/api/figureColumns";
+import { msPerItem, type MeasuredFigure } from "@/api/figures";
 import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/results/cells";
 import { stateWord } from "@/features/benchmarks/states";
-import { formatted, percent } from "@/format/numbers";
-import { intervalWords, sentence } from "@/format/words";
+import { formatFigure, percent } from "@/format/numbers";
+import { intervalWords, capitalize } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Row = BenchmarkSummary;
-type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
+type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; onCreated: (id: number) => void };
 
 function figureColumns(areFirst: boolean): Column<Row>[] {
   return LIST_FIGURES.filter(({ is_among_first }) => is_among_first === areFirst).map(({ name, label, format, in_lists }) => ({
     id: name,
     header: label,
-    value: (row: Row) => knownOf(row.summary[name])?.value ?? null,
-    show: (row: Row) => <Told figure={knownOf(row.summary[name])} n={null} format={format} />,
+    value: (row: Row) => figureOf(row.summary[name])?.value ?? null,
+    show: (row: Row) => <FigureText figure={figureOf(row.summary[name])} n={null} format={format} />,
     isNumber: true,
     isHidden: in_lists === "wanted",
   }));
 }
 
 /** The list as a table: one line each, the best cell's numbers. */
-export function BenchmarkTable({ rows, selected, select, made }: Props) {
+export function BenchmarkTable({ rows, selected, select, onCreated }: Props) {
   const navigate = useNavigate();
   const columns: Column<Row>[] = [
     {
@@ -60,7 +60,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "menu",
       header: "",
       value: () => null,
-      show: (row) => <BenchmarkMenu row={row} made={made} />,
+      show: (row) => <BenchmarkMenu row={row} onCreated={onCreated} />,
       width: 44,
     },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
@@ -69,14 +69,14 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
     ...COUNT_AXES.map(({ field, short, column, usual }) => ({
       id: short,
-      header: sentence(short),
+      header: capitalize(short),
       value: (row: Row) => row.axes[field].join(", "),
       show: (row: Row) => <Counts of={row.axes[field]} />,
       isHidden: column === "wanted" || (column === "unusual" && rows.every((row) => row.axes[field].every((value) => value === usual))),
     })),
     ...SIZE_AXES.map(({ short, label }) => ({
       id: short,
-      header: sentence(label),
+      header: capitalize(label),
       value: (row: Row) => sizesText(row),
       isHidden: rows.every((row) => sizesText(row) === ""),
     })),
@@ -84,7 +84,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "ms_item",
       header: "ms per item",
       value: (row) => msPerItem(row.summary)?.value ?? null,
-      show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />,
+      show: (row) => <FigureText figure={msPerItem(row.summary)} n={row.summary.sessions} />,
       isNumber: true,
     },
     ...figureColumns(true),
@@ -153,22 +153,22 @@ function Engines({ of }: { of: Row }) {
 }
 
 function Counts({ of }: { of: readonly number[] }) {
-  const told = of.join(", ");
+  const text = of.join(", ");
   return (
-    <Text span size="sm" truncate display="block" maw={72} title={told}>
-      {told}
+    <Text span size="sm" truncate display="block" maw={72} title={text}>
+      {text}
     </Text>
   );
 }
 
-/** The head of its column says what it is. */
-function Told({ figure, n, format = "amount" }: { figure: Known | null; n: number | null; format?: Format }) {
-  const told = formatted(format, figure?.value, intervalOf(figure), "");
+/** The header of the column says what it is. */
+function FigureText({ figure, n, format = "amount" }: { figure: MeasuredFigure | null; n: number | null; format?: Format }) {
+  const quantity = formatFigure(format, figure?.value, intervalOf(figure), "");
   return (
     <>
-      {told.value}
+      {quantity.value}
       <Text size="xs" lh={1.2} className="dim" title={intervalWords(figure) || undefined}>
-        {told.spread} {figure && n !== null && `n ${n}`}
+        {quantity.spread} {figure && n !== null && `n ${n}`}
       </Text>
     </>
   );

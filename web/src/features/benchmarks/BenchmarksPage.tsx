@@ -16,10 +16,10 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
-import { useLeaving } from "@/ui/undo";
+import { usePendingRemovals } from "@/ui/undo";
 
-const AddBenchmark = lazy(() => import("@/features/benchmarks/add/AddBenchmark").then((found) => ({ default: found.AddBenchmark })));
-const BenchmarkTable = lazy(() => import("@/features/benchmarks/BenchmarkTable").then((found) => ({ default: found.BenchmarkTable })));
+const AddBenchmark = lazy(() => import("@/features/benchmarks/add/AddBenchmark").then((module) => ({ default: module.AddBenchmark })));
+const BenchmarkTable = lazy(() => import("@/features/benchmarks/BenchmarkTable").then((module) => ({ default: module.BenchmarkTable })));
 
 const LAYOUT = "modeldyno.benchmarks-layout";
 const MOST_CARDS = 20;
@@ -30,12 +30,15 @@ export function BenchmarksPage() {
   const search = useSearch({ from: "/p/$pid/benchmarks" });
   const navigate = useNavigate({ from: "/p/$pid/benchmarks" });
   const list = useInfiniteQuery(benchmarksQuery({ project_id: pid, text: search.text ?? "", limit: PAGE }));
-  const leaving = useLeaving();
-  const rows = useMemo(() => (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !leaving.has(benchmarkKey(row.id))), [list.data, leaving]);
+  const pendingRemovals = usePendingRemovals();
+  const rows = useMemo(
+    () => (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !pendingRemovals.has(benchmarkKey(row.id))),
+    [list.data, pendingRemovals],
+  );
   const selected = selectedIn(search.sel);
-  const layout = search.layout ?? remembered() ?? (rows.length > MOST_CARDS ? "table" : "cards");
+  const layout = search.layout ?? storedLayout() ?? (rows.length > MOST_CARDS ? "table" : "cards");
   const filter = useRef<HTMLInputElement>(null);
-  const [waited, waitFor] = useState<number | null>(null);
+  const [awaitedId, setAwaitedId] = useState<number | null>(null);
   const focused = useRef<number | null>(null);
 
   const go = useCallback(
@@ -44,33 +47,33 @@ export function BenchmarksPage() {
   );
   const select = useCallback(
     (id: number, isSelected: boolean) => {
-      const others = selectedIn(search.sel).filter((one) => one !== id);
+      const others = selectedIn(search.sel).filter((other) => other !== id);
       go({ sel: selectionText(isSelected ? [...others, id] : others) });
     },
     [go, search.sel],
   );
-  const type = useDebouncedCallback((text: string) => go({ text: text || undefined }), 250);
+  const applyFilter = useDebouncedCallback((text: string) => go({ text: text || undefined }), 250);
 
-  // What was just made gets the focus as soon as it is there.
+  // A new benchmark gets the focus as soon as it is listed.
   useEffect(() => {
-    if (waited === null || waited === focused.current || !rows.some((row) => row.id === waited)) return;
-    const found = document.getElementById(`benchmark-${waited}`);
-    if (!found) return;
-    found.scrollIntoView({ block: "center" });
-    found.focus({ preventScroll: true });
-    focused.current = waited;
-  }, [waited, rows]);
+    if (awaitedId === null || awaitedId === focused.current || !rows.some((row) => row.id === awaitedId)) return;
+    const element = document.getElementById(`benchmark-${awaitedId}`);
+    if (!element) return;
+    element.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+    focused.current = awaitedId;
+  }, [awaitedId, rows]);
 
-  const keys = useCallback(
+  const onKey = useCallback(
     (key: string) =>
-      hear(key, filter.current, selected, select, () => void navigate({ to: "/p/$pid/compare", params: { pid }, search: compareSearch(selected) })),
+      handleKey(key, filter.current, selected, select, () => void navigate({ to: "/p/$pid/compare", params: { pid }, search: compareSearch(selected) })),
     [navigate, pid, select, selected],
   );
-  usePageKeys(keys);
+  usePageKeys(onKey);
 
-  const started = ({ first, other }: Started) => {
+  const onStarted = ({ first, other }: Started) => {
     go({ add: undefined, from: undefined, text: undefined, sel: other === null ? search.sel : selectionText([first.id, other]) });
-    waitFor(first.id);
+    setAwaitedId(first.id);
   };
   const add = () => go({ add: true, from: undefined });
   const isEmpty = list.isSuccess && rows.length === 0;
@@ -93,7 +96,7 @@ export function BenchmarksPage() {
               leftSection={<IconSearch size={16} />}
               defaultValue={search.text ?? ""}
               key={search.text === undefined ? "none" : "some"}
-              onChange={(event) => type(event.currentTarget.value)}
+              onChange={(event) => applyFilter(event.currentTarget.value)}
             />
             <SegmentedControl
               aria-label="Layout"
@@ -126,8 +129,8 @@ export function BenchmarksPage() {
         </Group>
       )}
       <BaselineLine pid={pid} />
-      {list.isError && <Trouble error={list.error} again={() => void list.refetch()} />}
-      {list.isPending && <Waiting />}
+      {list.isError && <Trouble error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && <LoadingCards />}
       {isEmpty &&
         (search.text ? (
           <Empty
@@ -146,13 +149,13 @@ export function BenchmarksPage() {
       {rows.length > 0 && layout === "cards" && (
         <Stack gap="md">
           {rows.map((row) => (
-            <BenchmarkCard key={row.id} row={row} isSelected={selected.includes(row.id)} select={(is) => select(row.id, is)} made={waitFor} />
+            <BenchmarkCard key={row.id} row={row} isSelected={selected.includes(row.id)} select={(is) => select(row.id, is)} onCreated={setAwaitedId} />
           ))}
         </Stack>
       )}
       {rows.length > 0 && layout === "table" && (
-        <Suspense fallback={<Waiting />}>
-          <BenchmarkTable rows={rows} selected={new Set(selected)} select={select} made={waitFor} />
+        <Suspense fallback={<LoadingCards />}>
+          <BenchmarkTable rows={rows} selected={new Set(selected)} select={select} onCreated={setAwaitedId} />
         </Suspense>
       )}
       {list.hasNextPage && (
@@ -167,14 +170,14 @@ export function BenchmarksPage() {
       )}
       <Suspense>
         {search.add && (
-          <AddBenchmark key={search.from ?? 0} pid={pid} from={search.from} close={() => go({ add: undefined, from: undefined })} started={started} />
+          <AddBenchmark key={search.from ?? 0} pid={pid} from={search.from} close={() => go({ add: undefined, from: undefined })} onStarted={onStarted} />
         )}
       </Suspense>
     </Page>
   );
 }
 
-function Waiting() {
+function LoadingCards() {
   return (
     <Stack gap="md">
       <Skeleton height={320} />
@@ -183,22 +186,22 @@ function Waiting() {
   );
 }
 
-function remembered(): "cards" | "table" | null {
-  const found = localStorage.getItem(LAYOUT);
-  return found === "cards" || found === "table" ? found : null;
+function storedLayout(): "cards" | "table" | null {
+  const layout = localStorage.getItem(LAYOUT);
+  return layout === "cards" || layout === "table" ? layout : null;
 }
 
-/** Keys of the list: what has the focus is the current one. */
-function hear(
+/** Keys of the list: the focused benchmark is the current one. */
+function handleKey(
   key: string,
   filter: HTMLInputElement | null,
   selected: readonly number[],
   select: (id: number, is: boolean) => void,
   compare: () => void,
 ): boolean {
-  const all = [...document.querySelectorAll<HTMLElement>("[data-benchmark]")];
-  const at = all.findIndex((one) => one.contains(document.activeElement));
-  const current = all[at];
+  const elements = [...document.querySelectorAll<HTMLElement>("[data-benchmark]")];
+  const index = elements.findIndex((element) => element.contains(document.activeElement));
+  const current = elements[index];
   const id = Number(current?.dataset.benchmark);
   switch (key) {
     case "/":
@@ -206,7 +209,7 @@ function hear(
       return true;
     case "j":
     case "k": {
-      const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + (key === "j" ? 1 : -1)))];
+      const next = elements[index < 0 ? 0 : Math.min(elements.length - 1, Math.max(0, index + (key === "j" ? 1 : -1)))];
       next?.focus();
       next?.scrollIntoView({ block: "nearest" });
       return true;

@@ -4,7 +4,7 @@ import { versusWords } from "@/features/benchmarks/versus";
 
 const versus = { benchmark_id: 1, baseline_cell: 0, cell: 0, why: "", note: "", ratio: { value: 0.5, low: 0.4, high: 0.625 } };
 
-test("a clear difference is told as people say it", () => {
+test("a clear difference reads as people say it", () => {
   expect(versusWords(2, { ...versus, verdict: "faster" })).toEqual({ text: "2.00× (1.60–2.50) faster than baseline #1", isClear: true });
   const note = "it computes in int8, the baseline in fp32";
   expect(versusWords(2, { ...versus, verdict: "faster", note })?.text).toBe(`2.00× (1.60–2.50) faster than baseline #1; ${note}`);
@@ -22,7 +22,7 @@ test("what is not clear is not ranked", () => {
   expect(versusWords(1, { ...versus, verdict: "equivalent" })?.text).toBe("This is the baseline");
 });
 
-test("a difference that is certain is told, though it is open whether it matters", () => {
+test("a difference that is certain is reported, even if it may not matter", () => {
   const ratio = { value: 1.028, low: 1.015, high: 1.042 };
   expect(versusWords(2, { ...versus, verdict: "inconclusive", ratio })?.text).toBe(
     "Slower than baseline #1; whether by enough to matter is open (1.028× (1.015–1.042) of its time)",

@@ -5,7 +5,7 @@ const MARGIN = 0.02; // of the server's verdicts on baselines
 
 type Words = { text: string; isClear: boolean };
 
-/** How a benchmark stands against the baseline, in words; grey where nothing is clear. */
+/** How a benchmark compares with the baseline, in words; grey if nothing is clear. */
 export function versusWords(id: number, versus: VersusBaselineDocument | null): Words | null {
   const words = withoutNote(id, versus);
   return words && versus?.note ? { ...words, text: `${words.text}; ${versus.note}` } : words;
@@ -14,19 +14,24 @@ export function versusWords(id: number, versus: VersusBaselineDocument | null): 
 function withoutNote(id: number, versus: VersusBaselineDocument | null): Words | null {
   if (versus === null) return null;
   if (versus.benchmark_id === id) return { text: "This is the baseline", isClear: true };
-  const than = `baseline #${versus.benchmark_id}`;
-  const { ratio: told, verdict, why } = versus;
-  if (told === null) return { text: `Not comparable with ${than}${why ? `: ${why}` : ""}`, isClear: false };
-  if (verdict === "faster") return { text: `${ratio(1 / told.value, [1 / told.high, 1 / told.low])} faster than ${than}`, isClear: true };
-  if (verdict === "slower") return { text: `${ratio(told.value, [told.low, told.high])} slower than ${than}`, isClear: true };
-  if (verdict === "equivalent") return { text: `As fast as ${than} (${ratio(told.value, [told.low, told.high])} of its time)`, isClear: false };
-  const certain = why ? null : certainWords(told, verdict === "different-but-small");
-  if (certain !== null) return { text: `${certain[0]} than ${than}${certain[1]} (${ratio(told.value, [told.low, told.high])} of its time)`, isClear: false };
-  return { text: `No clear difference from ${than} (${ratio(told.value, [told.low, told.high])} of its time)`, isClear: false };
+  const baseline = `baseline #${versus.benchmark_id}`;
+  const { ratio: timeRatio, verdict, why } = versus;
+  if (timeRatio === null) return { text: `Not comparable with ${baseline}${why ? `: ${why}` : ""}`, isClear: false };
+  if (verdict === "faster") return { text: `${ratio(1 / timeRatio.value, [1 / timeRatio.high, 1 / timeRatio.low])} faster than ${baseline}`, isClear: true };
+  if (verdict === "slower") return { text: `${ratio(timeRatio.value, [timeRatio.low, timeRatio.high])} slower than ${baseline}`, isClear: true };
+  if (verdict === "equivalent")
+    return { text: `As fast as ${baseline} (${ratio(timeRatio.value, [timeRatio.low, timeRatio.high])} of its time)`, isClear: false };
+  const conclusion = why ? null : conclusionWords(timeRatio, verdict === "different-but-small");
+  if (conclusion !== null)
+    return {
+      text: `${conclusion[0]} than ${baseline}${conclusion[1]} (${ratio(timeRatio.value, [timeRatio.low, timeRatio.high])} of its time)`,
+      isClear: false,
+    };
+  return { text: `No clear difference from ${baseline} (${ratio(timeRatio.value, [timeRatio.low, timeRatio.high])} of its time)`, isClear: false };
 }
 
-/** Who is slower may be certain where it is open, or certain too, whether that matters. */
-function certainWords({ low, high }: { low: number; high: number }, isSmall: boolean): [string, string] | null {
-  const how = low > 1 && low <= 1 + MARGIN ? "Slower" : high < 1 && high >= 1 - MARGIN ? "Faster" : null;
-  return how && [how, isSmall ? ", by too little to matter" : "; whether by enough to matter is open"];
+/** The direction may be certain even if it is open, or too small, whether it matters. */
+function conclusionWords({ low, high }: { low: number; high: number }, isSmall: boolean): [string, string] | null {
+  const direction = low > 1 && low <= 1 + MARGIN ? "Slower" : high < 1 && high >= 1 - MARGIN ? "Faster" : null;
+  return direction && [direction, isSmall ? ", by too little to matter" : "; whether by enough to matter is open"];
 }

@@ -3,9 +3,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { SIDE_AXES, type SideAxisName } from "@/api/axes";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { engineTitle } from "@/api/engines";
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
 import type { ComparisonDetailsDocument, ComparisonDocument, SettingDocument, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
@@ -14,8 +14,8 @@ import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type 
 import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
-import { left, plain, plural, ratio } from "@/format/numbers";
-import { sentence } from "@/format/words";
+import { remainingText, fixedText, plural, ratio } from "@/format/numbers";
+import { capitalize } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge, UnusableBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
@@ -25,24 +25,24 @@ const LOOKS = { a: (isDark: boolean) => look(0, isDark), b: (isDark: boolean) =>
 /** A pair that is or was measured in alternation. */
 export function ComparisonView({ id, chosen, change }: { id: number; chosen: Chosen; change: Change }) {
   const comparison = useQuery(comparisonQuery(id));
-  if (comparison.isError) return <Trouble error={comparison.error} again={() => void comparison.refetch()} />;
+  if (comparison.isError) return <Trouble error={comparison.error} retry={() => void comparison.refetch()} />;
   if (comparison.isPending) return <Skeleton height={200} />;
-  const told = comparison.data;
-  const isUnderWay = told.state === "running" || told.state === "queued";
+  const details = comparison.data;
+  const isUnderWay = details.state === "running" || details.state === "queued";
   return (
     <>
-      {isUnderWay && <UnderWay comparison={told} />}
-      {told.state === "draft" && <Text>Never run.</Text>}
-      {!isUnderWay && told.state !== "done" && told.latest_run && <Ended comparison={told} />}
-      {told.summary.ratio !== null && !isUnderWay && <Decided comparison={told} />}
-      <Differences settings={settingsOf(told)} isDiffOnly={chosen.diff ?? true} change={change} />
+      {isUnderWay && <UnderWay comparison={details} />}
+      {details.state === "draft" && <Text>Never run.</Text>}
+      {!isUnderWay && details.state !== "done" && details.latest_run && <Ended comparison={details} />}
+      {details.summary.ratio !== null && !isUnderWay && <Decided comparison={details} />}
+      <Differences settings={settingsOf(details)} isDiffOnly={chosen.diff ?? true} change={change} />
       <Card padding="xs">
         <Group gap="xs" wrap="nowrap">
           <Text size="sm" className="dim" style={{ flexShrink: 0 }}>
             Same as
           </Text>
-          <Code style={{ overflowWrap: "anywhere" }}>{told.command}</Code>
-          <Copy text={told.command} label="Copy the command" />
+          <Code style={{ overflowWrap: "anywhere" }}>{details.command}</Code>
+          <Copy text={details.command} label="Copy the command" />
         </Group>
       </Card>
     </>
@@ -51,16 +51,16 @@ export function ComparisonView({ id, chosen, change }: { id: number; chosen: Cho
 
 function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const jobId = comparison.latest_run?.job_id ?? null;
-  const heard = useStanding(jobId);
+  const liveProgress = useJobProgress(jobId);
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId !== null });
-  const standing = heard ?? job.data?.progress;
+  const progress = liveProgress ?? job.data?.progress;
   const cancel = useMutation({
-    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })),
+    mutationFn: (job_id: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })),
   });
-  const done = standing?.units_done ?? 0;
-  const planned = standing?.units_planned ?? 0;
-  const half = standing?.relative_half_width;
-  const so = standing?.ratio;
+  const done = progress?.units_done ?? 0;
+  const planned = progress?.units_planned ?? 0;
+  const half = progress?.relative_half_width;
+  const so = progress?.ratio;
   return (
     <Card component="section" aria-label="Verdict">
       <Stack gap="xs">
@@ -80,12 +80,12 @@ function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
           {so == null
             ? comparison.state === "queued"
               ? job.data?.reason || "Waiting for its turn"
-              : standing?.doing || "Starting"
+              : progress?.doing || "Starting"
             : `So far B takes ${ratio(so, half == null ? null : [so * Math.max(0, 1 - half), so * (1 + half)])} the time of A; the verdict comes at the end.`}
         </Text>
         <Text size="sm" className="dim">
           {planned > 0 && `${Math.min(done, planned)} of ${plural(planned, "pair")}`}
-          {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
+          {progress?.remaining_s != null && ` · ${remainingText(progress.remaining_s)}`}
         </Text>
         {cancel.isError && <Trouble error={cancel.error} />}
       </Stack>
@@ -96,7 +96,7 @@ function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
 function Ended({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const run = comparison.latest_run;
   const resume = useMutation({
-    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
+    mutationFn: (job_id: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
   });
   const jobId = run?.job_id ?? null;
   return (
@@ -120,12 +120,12 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const { summary, latest_run: run } = comparison;
   const result = useQuery({ ...comparisonResultQuery(run?.id ?? ""), enabled: run != null });
   const clear = summary.verdict === "faster" ? "b" : summary.verdict === "slower" ? "a" : null;
-  const found: Ratio[] = useMemo(() => {
+  const ratios: Ratio[] = useMemo(() => {
     const { value, low, high } = summary.ratio ?? { value: null, low: null, high: null };
     if (value === null || low === null || high === null) return [];
     return [{ row: "B to A", value, low, high, faster: clear, basis: "alternation" }];
   }, [summary, clear]);
-  const draw = useMemo(() => drawRatios(found, LOOKS), [found]);
+  const draw = useMemo(() => drawRatios(ratios, LOOKS), [ratios]);
   return (
     <>
       <VerdictCard
@@ -139,27 +139,27 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
                 {run && `; run #${run.number}`}.
               </Text>
             )}
-            {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide for a verdict." /> : <NoiseBadge of={result.data ?? summary} />}
+            {ratios.some(isUnusable) ? <UnusableBadge why="The interval is too wide for a verdict." /> : <NoiseBadge of={result.data ?? summary} />}
           </Group>
         }
       >
         {result.data?.pairs_needed != null && <Text size="sm">About {plural(result.data.pairs_needed, "pair")} in all would decide it.</Text>}
         {result.data?.notes.map((note) => (
           <Text key={note} size="sm" className="dim">
-            {sentence(note)}
+            {capitalize(note)}
           </Text>
         ))}
       </VerdictCard>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Sides result={result.data ?? null} />
-        {found.length > 0 && (
+        {ratios.length > 0 && (
           <Chart
             title="Ratio of B to A"
-            summary={ratiosSummary(found)}
+            summary={ratiosSummary(ratios)}
             reading="Left of the line, B takes less time than A; right of it, more. Grey: no clear difference."
             draw={draw}
-            table={ratiosTable(found)}
-            height={ratiosHeight(found)}
+            table={ratiosTable(ratios)}
+            height={ratiosHeight(ratios)}
           />
         )}
       </SimpleGrid>
@@ -169,20 +169,20 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
 
 function Sides({ result }: { result: ComparisonDocument | null }) {
   if (!result) return <Skeleton height={160} />;
-  const side = (name: "A" | "B", one: SideDocument) => (
+  const side = (name: "A" | "B", document: SideDocument) => (
     <Card padding="sm">
       <Text size="sm" className="dim">
-        {name} · {one.label}
+        {name} · {document.label}
       </Text>
       <Text fw={600}>
-        {engineTitle(one.engine)} {one.effective.engine_version}
+        {engineTitle(document.engine)} {document.effective.engine_version}
       </Text>
       <Text size="sm">
-        {plural(one.cores, "core")} · batch {one.batch_size} · {one.device}
-        {one.precision && ` · ${one.precision}`}
+        {plural(document.cores, "core")} · batch {document.batch_size} · {document.device}
+        {document.precision && ` · ${document.precision}`}
       </Text>
       <Text size="xs" className="dim">
-        {levelOf(one)}; for orientation only: the result is the ratio
+        {levelOf(document)}; for orientation only: the result is the ratio
       </Text>
     </Card>
   );
@@ -195,8 +195,8 @@ function Sides({ result }: { result: ComparisonDocument | null }) {
 }
 
 function levelOf(side: SideDocument): string {
-  const told = Object.entries(side.latency_ms).flatMap(([name, level]) => (level?.value == null ? [] : [`${name} ${plain(level.value, 4)} ms`]));
-  return told.join(", ");
+  const details = Object.entries(side.latency_ms).flatMap(([name, level]) => (level?.value == null ? [] : [`${name} ${fixedText(level.value, 4)} ms`]));
+  return details.join(", ");
 }
 
 const AXIS_WORDS = Object.fromEntries(SIDE_AXES.map(({ name, label }) => [name, label])) as Record<SideAxisName, string>; // has all of them
@@ -213,7 +213,7 @@ const WORDS: Record<keyof SideSettingsDocument, string> = {
   values: "values",
 };
 
-/** Both sides, as they were asked for. */
+/** Both sides, as requested. */
 function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonDetailsDocument): SettingDocument[] {
   const row = (name: string, a: unknown, b: unknown): SettingDocument => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
   const names = (Object.keys(WORDS) as (keyof SideSettingsDocument)[]).filter((name) => name !== "label"); // the keys of our own record
@@ -226,7 +226,7 @@ function words(value: unknown): string | null {
   if (typeof value === "object")
     return (
       Object.entries(value)
-        .map(([name, one]) => `${name} ${String(one)}`)
+        .map(([name, value]) => `${name} ${String(value)}`)
         .join(", ") || null
     );
   if (typeof value === "boolean") return value ? "yes" : "no";

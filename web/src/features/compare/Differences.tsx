@@ -6,16 +6,16 @@ import { Section } from "@/ui/Section";
 
 type Props = { settings: readonly SettingDocument[]; isDiffOnly: boolean; change: Change };
 
-/** All settings side by side; those that are equal are hidden unless asked for. */
+/** All settings side by side; equal ones are hidden by default. */
 export function Differences({ settings, isDiffOnly, change }: Props) {
-  const differing = settings.filter((one) => one.differs);
-  const shown = isDiffOnly ? differing : settings;
+  const differing = settings.filter((setting) => setting.differs);
+  const visible = isDiffOnly ? differing : settings;
   return (
     <Section
       title={`What differs (${differing.length} of ${settings.length} settings)`}
       actions={<Switch label="Diff only" checked={isDiffOnly} onChange={(event) => change({ diff: event.currentTarget.checked ? undefined : false })} />}
     >
-      {shown.length === 0 ? (
+      {visible.length === 0 ? (
         <Text size="sm" className="dim">
           Nothing: both were measured with the same settings on the same machine in the same state.
         </Text>
@@ -29,11 +29,11 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {shown.map((one) => (
-              <Table.Tr key={one.name} data-differs={one.differs || undefined}>
-                <Table.Th fw={one.differs ? 600 : 400}>{one.name}</Table.Th>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.a)}</Table.Td>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.b)}</Table.Td>
+            {visible.map((setting) => (
+              <Table.Tr key={setting.name} data-differs={setting.differs || undefined}>
+                <Table.Th fw={setting.differs ? 600 : 400}>{setting.name}</Table.Th>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(setting.a)}</Table.Td>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(setting.b)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -43,7 +43,7 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
   );
 }
 
-/** A hash is told apart by its beginning. */
+/** The beginning of a hash is enough to distinguish it. */
 function short(value: string | null): string {
   if (value === null) return "–";
   return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;

@@ -8,21 +8,21 @@ import { drawTradeoff, tradeoffTable, type Curve } from "@/charts/tradeoff";
 import { looksOf } from "@/features/compare/looks";
 import { lineOf, placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
-import { cellOf, seriesNames } from "@/features/compare/seriesNames";
+import { cellLabel, seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpots, type Candidate } from "@/features/compare/sweetSpot";
 import { NoiseBadge } from "@/ui/badges";
 import { Section } from "@/ui/Section";
 
 /** What gives the most items per second without breaking a promise about latency. */
 export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit: number | undefined; change: Change }) {
-  const later = useDebouncedCallback((value: number | undefined) => change({ limit: value }), 300);
+  const changeLimit = useDebouncedCallback((value: number | undefined) => change({ limit: value }), 300);
   const names = useMemo(() => seriesNames(sides), [sides]);
   const candidates: Candidate[] = useMemo(
-    () => sides.flatMap((side) => side.cells.map((cell) => ({ name: cellOf(names.of.get(side.pick) ?? side.name, side, cell), cell }))),
+    () => sides.flatMap((side) => side.cells.map((cell) => ({ name: cellLabel(names.of.get(side.pick) ?? side.name, side, cell), cell }))),
     [sides, names],
   );
   const spots = useMemo(() => (limit === undefined ? [] : sweetSpots(candidates, limit)), [candidates, limit]);
-  // Of several that are not apart none is the spot.
+  // If several are not clearly apart, none is the sweet spot.
   const best = useMemo(() => spots.flatMap(({ winners }) => (winners.length === 1 ? winners : [])), [spots]);
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
@@ -30,7 +30,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
     const winners = new Set(best.map(({ cell }) => cell));
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
-      const stands = side.cells.flatMap((cell) =>
+      const points = side.cells.flatMap((cell) =>
         msPerBatch(cell) && itemsPerSecond(cell)
           ? [
               {
@@ -45,7 +45,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
             ]
           : [],
       );
-      return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
+      return look ? [{ name: names.of.get(side.pick) ?? side.name, look, points }] : [];
     });
   }, [sides, candidates, names, best]);
   const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);
@@ -60,7 +60,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
         decimalScale={3}
         placeholder="for example 5"
         defaultValue={limit}
-        onChange={(value) => later(typeof value === "number" && value > 0 ? value : undefined)}
+        onChange={(value) => changeLimit(typeof value === "number" && value > 0 ? value : undefined)}
       />
       {spots.length > 0 && (
         <Stack gap={4} role="status">

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { COUNT_AXES, bySideName, sizesOf } from "@/api/axes";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
 import type { CellJudgementDocument } from "@/api/parts";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
@@ -13,20 +13,20 @@ import { Trouble } from "@/ui/Trouble";
 
 type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementDocument[]; change: Change };
 
-/** Measures a pair of cells A B A B, so that what drifts meets both alike. */
+/** Measures a pair of cells A B A B, so that drift affects both equally. */
 export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   const [chosen, setChosen] = useState("0");
-  const one = useQuery(benchmarkQuery(a.benchmark.id));
-  const other = useQuery(benchmarkQuery(b.benchmark.id));
+  const first = useQuery(benchmarkQuery(a.benchmark.id));
+  const second = useQuery(benchmarkQuery(b.benchmark.id));
   const pair = cells[Number(chosen)] ?? cells[0];
-  const sides = pair && one.data && other.data && [sideAsked(one.data, pair.a.number), sideAsked(other.data, pair.b.number)];
-  const make = useMutation({
-    mutationFn: (asked: readonly [ModelSideRequest, ModelSideRequest]) =>
-      told(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
-    onSuccess: (made) => change({ comparison: made.id }),
+  const sides = pair && first.data && second.data && [requestedSide(first.data, pair.a.number), requestedSide(second.data, pair.b.number)];
+  const createComparison = useMutation({
+    mutationFn: (sides: readonly [ModelSideRequest, ModelSideRequest]) =>
+      answerOf(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: sides[0], b: sides[1] } })),
+    onSuccess: (comparison) => change({ comparison: comparison.id }),
   });
-  const [here, there] = sides ?? [];
-  const isSide = here && there;
+  const [sideA, sideB] = sides ?? [];
+  const isSide = sideA && sideB;
   return (
     <>
       <Group gap="xs" align="flex-end">
@@ -36,11 +36,17 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
             label="Cell"
             allowDeselect={false}
             value={chosen}
-            onChange={(found) => setChosen(found ?? "0")}
-            data={cells.map((cell, place) => ({ value: String(place), label: cellOf(a, cell.a.number) }))}
+            onChange={(value) => setChosen(value ?? "0")}
+            data={cells.map((cell, index) => ({ value: String(index), label: cellOf(a, cell.a.number) }))}
           />
         )}
-        <Button size="xs" variant="default" disabled={!isSide} loading={make.isPending} onClick={() => isSide && make.mutate([here, there])}>
+        <Button
+          size="xs"
+          variant="default"
+          disabled={!isSide}
+          loading={createComparison.isPending}
+          onClick={() => isSide && createComparison.mutate([sideA, sideB])}
+        >
           Measure in alternation
         </Button>
         <Text size="xs" className="dim" flex={1} miw={200}>
@@ -49,22 +55,22 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
             : "In turns (A B A B), so that drift affects both equally."}
         </Text>
       </Group>
-      {make.isError && <Trouble error={make.error} />}
+      {createComparison.isError && <Trouble error={createComparison.error} />}
     </>
   );
 }
 
-/** What a side of a comparison has one of. */
+/** Axes of which a side of a comparison only has the usual value. */
 const ALONE = COUNT_AXES.filter((axis) => !axis.is_of_sides);
 
 function cellOf(side: Side, number: number): string {
-  const cell = side.benchmark.cells.find((one) => one.number === number);
+  const cell = side.benchmark.cells.find((other) => other.number === number);
   return cell ? placeName(cell) : `cell ${number}`;
 }
 
 /** The same settings again, as one side; null where a side cannot have them. */
-function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSideRequest | null {
-  const cell = benchmark.cells.find((one) => one.number === number);
+function requestedSide(benchmark: BenchmarkDetailsDocument, number: number): ModelSideRequest | null {
+  const cell = benchmark.cells.find((other) => other.number === number);
   if (!cell || ALONE.some(({ name, usual }) => cell[name] !== usual)) return null;
   const { contract, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;
   return {
@@ -72,7 +78,7 @@ function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSi
     engine: cell.engine,
     device: cell.device,
     ...bySideName(({ name }) => cell[name]),
-    // As it was asked for: what it ran as may not be something to ask for.
+    // As requested: the precision that it ran in may not be a valid request.
     precision: precisions.length === 1 ? precisions[0] : null,
     contract,
     dims: { ...singleSizes(benchmark.settings.dims), ...sizesOf(cell) },
@@ -85,7 +91,7 @@ function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSi
   };
 }
 
-/** Those that all cells have. */
+/** Sizes that all cells share. */
 function singleSizes(dims: Record<string, number | readonly number[]>): Record<string, number> {
   return Object.fromEntries(Object.entries(dims).flatMap(([name, size]) => (typeof size === "number" ? [[name, size]] : [])));
 }

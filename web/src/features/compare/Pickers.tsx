@@ -14,7 +14,7 @@ type Props = {
   change: Change;
 };
 
-/** What is held against what. */
+/** Which two results are compared. */
 export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
   const choices = choicesOf(all);
   const isTurns = chosen.comparison !== undefined;
@@ -67,7 +67,7 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
             searchable
             clearable
             placeholder="None"
-            data={comparisons.map((one) => ({ value: String(one.id), label: `${one.name} #${one.id}` }))}
+            data={comparisons.map((comparison) => ({ value: String(comparison.id), label: `${comparison.name} #${comparison.id}` }))}
             value={chosen.comparison ? String(chosen.comparison) : null}
             onChange={(id) => change({ comparison: id ? Number(id) : undefined })}
             checkIconPosition="right"

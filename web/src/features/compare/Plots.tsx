@@ -5,7 +5,7 @@ import { engineTitle } from "@/api/engines";
 import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
 import type { CellJudgementDocument } from "@/api/parts";
 import { Chart } from "@/charts/Chart";
-import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
+import { dotsHeight, dotsSummary, dotsTable, drawDots, largestValue, type Dots, type DotSeries } from "@/charts/dots";
 import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
 import { looksOf } from "@/features/compare/looks";
 import { pairName, placeName, placesOf, type Side } from "@/features/compare/picks";
@@ -19,17 +19,17 @@ export function Plots({ sides, cells, chosen, change }: Props) {
   const metric = chosen.metric ?? "ms_item";
   const engines = [...new Set(sides.map((side) => side.engine).filter(Boolean))];
   const tab = chosen.tab && engines.includes(chosen.tab) ? chosen.tab : "all";
-  const shown = useMemo(() => (tab === "all" ? sides : sides.filter((side) => side.engine === tab)), [sides, tab]);
+  const visible = useMemo(() => (tab === "all" ? sides : sides.filter((side) => side.engine === tab)), [sides, tab]);
   const looks = useMemo(() => looksOf(sides), [sides]);
-  // Of all sides, also where a tab shows one of them: a series keeps its name.
+  // Of all sides, even if a tab shows only one of them: a series keeps its name.
   const names = useMemo(() => seriesNames(sides), [sides]);
-  const series = useMemo(() => shown.map((side) => seriesOf(side, metric, names, looks.get(side.pick))), [shown, metric, names, looks]);
-  const isMany = shown.length > 2;
+  const series = useMemo(() => visible.map((side) => seriesOf(side, metric, names, looks.get(side.pick))), [visible, metric, names, looks]);
+  const isMany = visible.length > 2;
   return (
     <>
       <Group justify="space-between" gap="sm" align="flex-end">
         {engines.length > 1 ? (
-          <Tabs value={tab} onChange={(found) => change({ tab: found === "all" ? undefined : (found ?? undefined) })} aria-label="Engines">
+          <Tabs value={tab} onChange={(value) => change({ tab: value === "all" ? undefined : (value ?? undefined) })} aria-label="Engines">
             <Tabs.List aria-label="Engines">
               <Tabs.Tab value="all">{engines.length > 2 ? "ALL" : "BOTH"}</Tabs.Tab>
               {engines.map((engine) => (
@@ -52,9 +52,9 @@ export function Plots({ sides, cells, chosen, change }: Props) {
         </Text>
       )}
       {isMany ? (
-        <Multiples series={series} metric={metric} sides={shown} />
+        <Multiples series={series} metric={metric} sides={visible} />
       ) : (
-        <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />
+        <Pair series={series} metric={metric} sides={visible} shared={names.shared} cells={cells} looks={looks} all={sides} />
       )}
       {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
     </>
@@ -63,7 +63,7 @@ export function Plots({ sides, cells, chosen, change }: Props) {
 
 function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
   const data = METRIC_NAMES.map((value) => ({ value, label: METRICS[value].label }));
-  const choose = (found: string | null) => change({ metric: METRIC_NAMES.find((one) => one === found) });
+  const choose = (value: string | null) => change({ metric: METRIC_NAMES.find((name) => name === value) });
   return (
     <>
       <SegmentedControl size="xs" visibleFrom="sm" aria-label="Metric" value={metric} onChange={choose} data={data} />
@@ -72,7 +72,7 @@ function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
   );
 }
 
-type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
+type PlotProps = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
 
 function Pair({
   series,
@@ -82,7 +82,7 @@ function Pair({
   cells,
   looks,
   all,
-}: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
+}: PlotProps & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
   return (
     <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
       <DotChart title={METRICS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
@@ -92,13 +92,13 @@ function Pair({
 }
 
 /** One panel for each, on the same axis. */
-function Multiples({ series, metric, sides }: Shown) {
-  const most = mostOf(series) * 1.05;
+function Multiples({ series, metric, sides }: PlotProps) {
+  const most = largestValue(series) * 1.05;
   const rows = placesOf(sides);
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-      {series.map((one) => (
-        <DotChart key={one.name} title={one.name} rows={rows} series={[one]} metric={metric} most={most} />
+      {series.map((entry) => (
+        <DotChart key={entry.name} title={entry.name} rows={rows} series={[entry]} metric={metric} most={most} />
       ))}
     </SimpleGrid>
   );
@@ -128,31 +128,31 @@ type Looks = ReturnType<typeof looksOf>;
 
 function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementDocument[]; looks: Looks; sides: readonly Side[] }) {
   const [a, b] = sides;
-  const found = useMemo(() => (a && b ? ratiosOf(cells, a, b) : []), [cells, a, b]);
+  const ratios = useMemo(() => (a && b ? ratiosOf(cells, a, b) : []), [cells, a, b]);
   const draw = useMemo(() => {
-    const one = a && looks.get(a.pick);
-    const other = b && looks.get(b.pick);
-    return one && other ? drawRatios(found, { a: one, b: other }) : null;
-  }, [found, looks, a, b]);
-  if (found.length === 0 || !draw) return null;
+    const lookA = a && looks.get(a.pick);
+    const lookB = b && looks.get(b.pick);
+    return lookA && lookB ? drawRatios(ratios, { a: lookA, b: lookB }) : null;
+  }, [ratios, looks, a, b]);
+  if (ratios.length === 0 || !draw) return null;
   return (
     <Chart
       title="Ratio of B to A"
-      summary={ratiosSummary(found)}
+      summary={ratiosSummary(ratios)}
       reading="Bars are 95 % intervals: over the pairs where they were measured in alternation, else over the sessions of each run. Left of the line, B takes less time than A; right of it, more. Grey bars cross the line or are too close to it: no clear difference."
       draw={draw}
-      table={ratiosTable(found)}
-      height={ratiosHeight(found)}
+      table={ratiosTable(ratios)}
+      height={ratiosHeight(ratios)}
     />
   );
 }
 
 function ratiosOf(cells: readonly CellJudgementDocument[], a: Side, b: Side): Ratio[] {
   return cells.flatMap((cell) => {
-    const one = a.benchmark.cells.find((found) => found.number === cell.a.number);
-    const other = b.benchmark.cells.find((found) => found.number === cell.b.number);
-    if (!cell.ratio || !one || !other) return [];
-    return [{ ...cell.ratio, row: pairName(one, other), faster: cell.faster, basis: cell.basis ?? "" }];
+    const cellA = a.benchmark.cells.find((other) => other.number === cell.a.number);
+    const cellB = b.benchmark.cells.find((other) => other.number === cell.b.number);
+    if (!cell.ratio || !cellA || !cellB) return [];
+    return [{ ...cell.ratio, row: pairName(cellA, cellB), faster: cell.faster, basis: cell.basis ?? "" }];
   });
 }
 

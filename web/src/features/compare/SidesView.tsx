@@ -12,26 +12,26 @@ import { Plots } from "@/features/compare/Plots";
 import { Limit } from "@/features/compare/Limit";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import { furtherRows } from "@/features/compare/furtherFigures";
-import { judged, nearestPair, type Side } from "@/features/compare/picks";
+import { judgementPairs, nearestPair, type Side } from "@/features/compare/picks";
 import type { Change, Chosen } from "@/features/compare/search";
-import { together } from "@/features/compare/verdicts";
+import { combineVerdicts } from "@/features/compare/verdicts";
 import { Trouble } from "@/ui/Trouble";
 
 type Props = { pid: number; a: Side; b: Side; more: readonly Side[]; chosen: Chosen; change: Change };
 
-/** A against B, and whatever else is drawn beside them. */
+/** A against B, and any further series. */
 export function SidesView({ pid, a, b, more, chosen, change }: Props) {
-  const asked = useQueries({ queries: judged(a, b).map(([one, other]) => judgementQuery(one, other)) });
-  const failed = asked.find((one) => one.isError);
-  const isPending = asked.some((one) => one.isPending);
-  const found = asked.flatMap((one) => one.data ?? []);
-  const verdict = found.length === asked.length ? together(found) : null;
+  const judgements = useQueries({ queries: judgementPairs(a, b).map(([pickA, pickB]) => judgementQuery(pickA, pickB)) });
+  const failed = judgements.find((query) => query.isError);
+  const isPending = judgements.some((query) => query.isPending);
+  const answers = judgements.flatMap((query) => query.data ?? []);
+  const verdict = answers.length === judgements.length ? combineVerdicts(answers) : null;
   const sides = useMemo(() => [a, b, ...more], [a, b, more]);
   const nearest = nearestPair(a, b);
   const isNearest = nearest?.[0] === a.pick && nearest[1] === b.pick;
   return (
     <>
-      {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
+      {failed && <Trouble error={failed.error} retry={() => judgements.forEach((query) => void query.refetch())} />}
       {isPending && <Skeleton height={110} />}
       {!isPending && !failed && (!verdict || verdict.whyNot) && (
         <NotComparable why={verdict?.whyNot ?? "the two have no cell with the same batch size and cores"}>
@@ -105,11 +105,11 @@ function Basis({ cells, change }: { cells: readonly CellJudgementDocument[]; cha
 /** Where both were measured: a cell's name begins with its engine, which may be another one for B. */
 const place = (cell: CellJudgementDocument): string => cell.a.name.split(" · ").slice(1).join(" · ") || cell.a.name;
 
-/** What to keep in mind, each once. */
+/** Remarks about the comparison, each once. */
 function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
-  const said = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
+  const reasons = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
   const noisy = cells.filter((cell) => [cell.a, cell.b].some(({ noise }) => noise && noise !== "quiet"));
-  if (cells.length <= 1 && said.length + noisy.length === 0) return null;
+  if (cells.length <= 1 && reasons.length + noisy.length === 0) return null;
   return (
     <Card padding="xs" withBorder={false} p={0}>
       <List size="sm" spacing={2}>
@@ -119,7 +119,7 @@ function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
               {place(cell)}: {cell.sentence}
             </List.Item>
           ))}
-        {said.map((why) => (
+        {reasons.map((why) => (
           <List.Item key={why}>Note: {why.replace(/\.$/, "")}.</List.Item>
         ))}
         {noisy.length > 0 && (

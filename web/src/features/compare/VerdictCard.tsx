@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { SettingDocument } from "@/api/schema.gen";
 
-// What people ask about first, in the words of the server.
+// The settings that matter most, as the server names them.
 const FIRST = ["engine", "precision", "cores", "batch size", "instances", "device", "input shapes", "instruction sets", "CPU"];
 
 type Props = {
@@ -18,9 +18,9 @@ type Props = {
 
 /** One sentence, and what it rests on. */
 export function VerdictCard({ sentence, isRanked, basis, settings = [], actions, children }: Props) {
-  const main = settings.filter((one) => FIRST.includes(one.name));
-  const same = main.filter((one) => !one.differs && one.a !== null).map((one) => one.name);
-  const other = main.filter((one) => one.differs);
+  const main = settings.filter((setting) => FIRST.includes(setting.name));
+  const same = main.filter((setting) => !setting.differs && setting.a !== null).map((setting) => setting.name);
+  const other = main.filter((setting) => setting.differs);
   return (
     <Card component="section" aria-label="Verdict" style={{ borderLeft: `4px solid var(--mantine-color-${isRanked ? "dyno-filled" : "gray-5"})` }}>
       <Stack gap="xs">
@@ -38,7 +38,7 @@ export function VerdictCard({ sentence, isRanked, basis, settings = [], actions,
         {(same.length > 0 || other.length > 0) && (
           <Text size="sm" className="dim">
             {same.length > 0 && `Same ${same.join(", ")}. `}
-            {other.length > 0 && `⚠ Different: ${other.map((one) => `${one.name} (${one.a ?? "–"} against ${one.b ?? "–"})`).join(", ")}.`}
+            {other.length > 0 && `⚠ Different: ${other.map((setting) => `${setting.name} (${setting.a ?? "–"} against ${setting.b ?? "–"})`).join(", ")}.`}
           </Text>
         )}
         {children}

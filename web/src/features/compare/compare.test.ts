@@ -5,7 +5,7 @@ import type { FigureColumn } from "@/api/figureColumns";
 import type { CellJudgementDocument } from "@/api/parts";
 import type { CellDocument } from "@/api/schema.gen";
 import { furtherRows } from "@/features/compare/furtherFigures";
-import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
+import { choicesOf, firstPair, judgementPairs, lineOf, nearestPair, pairName, parsePick, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot, sweetSpots } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
@@ -15,9 +15,9 @@ const measured = (id: number, ...cells: CellDocument[]): Measured => ({ id, name
 
 describe("what is picked", () => {
   test("is a benchmark, a cell or an engine of it", () => {
-    expect(pickOf("12:10")).toEqual({ benchmark: 12, cell: 10, engine: null });
-    expect(pickOf("12@openvino")).toEqual({ benchmark: 12, cell: null, engine: "openvino" });
-    expect(pickOf("x")).toBeNull();
+    expect(parsePick("12:10")).toEqual({ benchmark: 12, cell: 10, engine: null });
+    expect(parsePick("12@openvino")).toEqual({ benchmark: 12, cell: null, engine: "openvino" });
+    expect(parsePick("x")).toBeNull();
   });
 
   test("is one line only where the batch size alone differs", () => {
@@ -48,14 +48,14 @@ describe("counterparts", () => {
   const b = sideOf("2@openvino", [both]);
 
   test("of engines are the cells in the same place", () => {
-    expect(a && b && judged(a, b)).toEqual([["2:0", "2:2"]]);
+    expect(a && b && judgementPairs(a, b)).toEqual([["2:0", "2:2"]]);
   });
 
   test("are in the order of cores, then batches", () => {
     expect(a && b && placesOf([a, b])).toEqual(["1 core · batch 1", "1 core · batch 8", "4 cores · batch 1"]);
   });
 
-  test("in two places are told with what they share said once", () => {
+  test("in two places are named with what they share once", () => {
     expect(pairName(cell(0, 1), cell(1, 1, { batch_size: 8 }))).toBe("1 core · batch 1 / batch 8");
     expect(pairName(cell(0, 1), cell(1, 1, { streams: 2 }))).toBe("1 core · batch 1 / 1 core · batch 1 · 2 streams");
   });
@@ -75,7 +75,7 @@ describe("series", () => {
     return { names: [...of.values()], shared };
   };
 
-  test("of one benchmark go by what differs, and its name is said once", () => {
+  test("of one benchmark are named by their differences, with its name once", () => {
     expect(named("2:0", "2:1")).toEqual({ names: ["A · batch 1", "B · batch 8"], shared: "b2 · m.onnx · ONNX Runtime · 1 core" });
     expect(named("2:0", "2:2")).toEqual({ names: ["A · ONNX Runtime", "B · OpenVINO · fp32"], shared: "b2 · m.onnx · 1 core · batch 1" });
   });
@@ -84,7 +84,7 @@ describe("series", () => {
     expect(named("5", "2@onnxruntime").names).toEqual(["A · #5", "B · #2"]);
   });
 
-  test("say how many batches each has only where that tells them apart", () => {
+  test("say how many batches each has only if they differ in that", () => {
     expect(named("5", "5:1").names).toEqual(["A · batch 1, 8", "B · batch 8"]);
   });
 
@@ -103,15 +103,15 @@ describe("a verdict", () => {
 });
 
 describe("the sweet spot", () => {
-  const named = (name: string, one: CellDocument) => ({ name, cell: one });
+  const named = (name: string, cell: CellDocument) => ({ name, cell });
   const small = named("batch 1", cell(0, 1));
   const large = named("batch 8", cell(1, 4, { batch_size: 8 }));
   const slow = named("batch 32", cell(2, 12, { batch_size: 32 }));
 
   test("has the most items per second within the limit", () => {
-    const found = sweetSpot([small, large, slow], 5);
-    expect(found.winners).toEqual([large]);
-    expect(found.reason).toContain("more than the 1 other within 5.00 ms");
+    const spot = sweetSpot([small, large, slow], 5);
+    expect(spot.winners).toEqual([large]);
+    expect(spot.reason).toContain("more than the 1 other within 5.00 ms");
   });
 
   test("keeps the limit with the upper end of its interval", () => {
@@ -138,7 +138,9 @@ test("further figures of both cells stand beside each other", () => {
     is_among_first: true,
     on_card: true,
   };
-  const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((one) => sideOf(String(one.id), [one]));
+  const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((benchmark) =>
+    sideOf(String(benchmark.id), [benchmark]),
+  );
   if (!a || !b) throw new Error("no sides");
   const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementDocument;
   expect(furtherRows(a, b, [pair], [column])).toEqual([{ place: "1 core · batch 1", label: "Peak memory", a: "2.50 MB", b: "–" }]);

@@ -1,6 +1,6 @@
 import type { Metric } from "@/api/figures";
 
-/** What the address says. */
+/** The search parameters of the address. */
 export type Chosen = {
   a?: string; // "12", or "12:3": cell 3 of benchmark 12
   b?: string;

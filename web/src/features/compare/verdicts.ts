@@ -5,20 +5,20 @@ export type Verdict = {
   sentence: string;
   cells: CellJudgementDocument[];
   settings: SettingDocument[];
-  /** Nothing can be said of any pair, and this is why. */
+  /** Why no pair can be compared; null if some can. */
   whyNot: string | null;
 };
 
-/** One verdict of several answers: those of single engines are asked for pair by pair. */
-export function together(found: readonly JudgementDocument[]): Verdict | null {
-  const [first] = found;
+/** One verdict from several judgements: single engines are judged pair by pair. */
+export function combineVerdicts(judgements: readonly JudgementDocument[]): Verdict | null {
+  const [first] = judgements;
   if (!first) return null;
-  const cells = found.flatMap((one) => one.cells);
+  const cells = judgements.flatMap((judgement) => judgement.cells);
   const settings = [...first.settings, ...first.environment];
   const whyNot = cells.every((cell) => cell.ratio === null)
     ? (cells.find((cell) => cell.why)?.why ?? "the two have no cell with the same batch size and cores")
     : null;
-  return { sentence: found.length === 1 ? first.sentence : countedSentence(cells), cells, settings, whyNot };
+  return { sentence: judgements.length === 1 ? first.sentence : countedSentence(cells), cells, settings, whyNot };
 }
 
 /** "Of 6 cells: B is faster in 4, no clear difference in 2." */

@@ -5,10 +5,10 @@ import type { Box } from "@/api/parts";
 import type { Look } from "@/features/graph/colouring";
 import type { Written } from "@/features/graph/sizes";
 
-type Doing = { toggle: (scope: string, isOpen: boolean) => void; near: (scope: string) => void };
-export type BoxNodeType = Node<Doing & { box: Box; text: Written | undefined; look: Look; isSelected: boolean }, "box">;
+type NodeActions = { toggle: (scope: string, isOpen: boolean) => void; near: (scope: string) => void };
+export type BoxNodeType = Node<NodeActions & { box: Box; text: Written | undefined; look: Look; isSelected: boolean }, "box">;
 export type FrameNodeType = Node<{ scope: string; isSelected: boolean }, "frame">;
-export type HeadNodeType = Node<Doing & { scope: string; text: Written | undefined }, "head">;
+export type HeadNodeType = Node<NodeActions & { scope: string; text: Written | undefined }, "head">;
 
 /** Plain elements: there may be hundreds in view. */
 export const BoxNode = memo(function BoxNode({ data }: NodeProps<BoxNodeType>) {
@@ -44,7 +44,7 @@ export const HeadNode = memo(function HeadNode({ data }: NodeProps<HeadNodeType>
   );
 });
 
-function Toggle({ scope, label, isOpen, toggle }: { scope: string; label: string; isOpen: boolean; toggle: Doing["toggle"] }) {
+function Toggle({ scope, label, isOpen, toggle }: { scope: string; label: string; isOpen: boolean; toggle: NodeActions["toggle"] }) {
   return (
     <button
       type="button"
@@ -64,13 +64,13 @@ function Toggle({ scope, label, isOpen, toggle }: { scope: string; label: string
 function Words({ text }: { text: Written | undefined }) {
   return (
     <div className="graph-words">
-      {text?.title.map((line, at) => (
-        <div key={at} className="graph-title">
+      {text?.title.map((line, index) => (
+        <div key={index} className="graph-title">
           {line}
         </div>
       ))}
-      {text?.name.map((line, at) => (
-        <div key={at} className="graph-name">
+      {text?.name.map((line, index) => (
+        <div key={index} className="graph-name">
           {line}
         </div>
       ))}

@@ -11,7 +11,7 @@ import { Links } from "@/features/graph/Links";
 import { Overview } from "@/features/graph/Overview";
 import type { Paint } from "@/features/graph/colouring";
 import type { Scene } from "@/features/graph/scene";
-import { walk, type Step } from "@/features/graph/walk";
+import { nextBox, type Step } from "@/features/graph/walk";
 
 export type View = { fit: () => void; show: (id: string) => void };
 
@@ -23,9 +23,9 @@ type Props = {
   select: (id: string | null) => void;
   /** Opens a closed group, closes an open one. */
   toggle: (scope: string, isOpen: boolean) => void;
-  /** The pointer or the keyboard is there: it may be opened next. */
+  /** The pointer or the keyboard is at a group: it may be opened next. */
   near: (scope: string) => void;
-  /** What must stay where it is on the screen now that the scene is another; each time it is asked for once. */
+  /** What must keep its place on the screen in a new scene; reading it clears it. */
   takeSteady: () => string | null;
   view: RefObject<View | null>;
 };
@@ -55,7 +55,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     void flow.setViewport({ x: (width - scene.width * zoom) / 2, y: (height - scene.height * zoom) / 2, zoom });
   }, [flow, scene]);
   const [isReady, setReady] = useState(false);
-  const early = useRef<string | null>(null); // to be shown, before anything could be
+  const early = useRef<string | null>(null); // requested before the scene was ready
   const show = useCallback(
     (id: string) => {
       const rect = scene.rects.get(id);
@@ -75,7 +75,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     early.current = null;
   }, [isReady, show]);
 
-  // What somebody opened, or else what is in the middle, stays under their eyes.
+  // The group that was opened, or else what is in the middle, keeps its place.
   const before = useRef<Scene | null>(null);
   useLayoutEffect(() => {
     const last = before.current;
@@ -96,22 +96,22 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     });
   }, [scene, flow, store, takeSteady]);
 
-  // A window that is made narrower, or a phone that is turned, keeps what is in the middle there.
+  // When the window is resized or a phone is turned, the middle stays in the middle.
   useEffect(() => {
-    const seen = place.current;
-    if (!seen) return;
-    let width = seen.clientWidth;
+    const element = place.current;
+    if (!element) return;
+    let width = element.clientWidth;
     const observer = new ResizeObserver(() => {
-      const moved = (seen.clientWidth - width) / 2;
-      width = seen.clientWidth;
+      const moved = (element.clientWidth - width) / 2;
+      width = element.clientWidth;
       const { x, y, zoom } = flow.getViewport();
       if (moved !== 0) void flow.setViewport({ x: x + moved, y, zoom });
     });
-    observer.observe(seen);
+    observer.observe(element);
     return () => observer.disconnect();
   }, [flow]);
 
-  const keep = (id: string) => {
+  const keepInView = (id: string) => {
     const { transform, width, height } = store.getState();
     const [x, y, zoom] = transform;
     const rect = scene.rects.get(id);
@@ -119,15 +119,15 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     const [left, top] = [rect.x * zoom + x, rect.y * zoom + y];
     if (left < 0 || top < 0 || left + rect.width * zoom > width || top + 40 * zoom > height) show(id);
   };
-  const hear = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = ARROWS[event.key];
     const scope = selected?.startsWith("group:") ? selected.slice(6) : null;
     if (step) {
-      const to = selected === null ? (scene.boxes[0]?.id ?? null) : walk(selected, step, scene.links, boxRects(scene));
+      const to = selected === null ? (scene.boxes[0]?.id ?? null) : nextBox(selected, step, scene.links, boxRects(scene));
       if (to !== null) {
         select(to);
-        keep(to);
+        keepInView(to);
         if (to.startsWith("group:")) near(to.slice(6));
       }
     } else if (event.key === "Enter" && scope !== null) toggle(scope, scene.frames.includes(scope));
@@ -143,7 +143,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     event.stopPropagation();
   };
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application hears keys: arrows walk from node to node
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application handles keys: arrows move from node to node
     <div
       ref={place}
       className="graph-canvas"
@@ -152,7 +152,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
       aria-label={label}
       aria-describedby="graph-keys"
       aria-keyshortcuts="ArrowUp ArrowDown ArrowLeft ArrowRight Enter Backspace"
-      onKeyDown={hear}
+      onKeyDown={onKeyDown}
     >
       <ReactFlow
         nodes={nodes}
@@ -169,7 +169,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
         minZoom={0.03}
         maxZoom={2}
         onInit={() => {
-          first(flow, scene, place.current);
+          showFirst(flow, scene, place.current);
           setReady(true);
         }}
         onNodeClick={(_, node) => select(node.id.replace(/^head:/, "group:"))}
@@ -183,8 +183,8 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
   );
 }
 
-/** A first look can be read: all of it where it fits, else its beginning. */
-function first(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLElement | null): void {
+/** The first view is readable: the whole graph if it fits, else its beginning. */
+function showFirst(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLElement | null): void {
   const { clientWidth: width = 800, clientHeight: height = 600 } = place ?? {};
   const whole = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
   const zoom = Math.max(whole, Math.min(READABLE, 1));
@@ -195,7 +195,7 @@ function first(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLE
 }
 
 function nearestTo(centre: { x: number; y: number }, last: Scene, scene: Scene): string | null {
-  let found: string | null = null;
+  let nearest: string | null = null;
   let least = Infinity;
   for (const box of last.boxes) {
     const rect = last.rects.get(box.id);
@@ -203,21 +203,21 @@ function nearestTo(centre: { x: number; y: number }, last: Scene, scene: Scene):
     const far = Math.abs(rect.x + rect.width / 2 - centre.x) + Math.abs(rect.y + rect.height / 2 - centre.y);
     if (far < least) {
       least = far;
-      found = box.id;
+      nearest = box.id;
     }
   }
-  return found;
+  return nearest;
 }
 
-/** Without frames: keys walk from box to box. */
+/** Without frames: keys move from box to box. */
 function boxRects(scene: Scene): Scene["rects"] {
   const open = new Set(scene.frames.map(frameId));
   return new Map([...scene.rects].filter(([id]) => !open.has(id)));
 }
 
-type Doing = Pick<Props, "toggle" | "near">;
+type NodeActions = Pick<Props, "toggle" | "near">;
 
-function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doing): Node[] {
+function nodesOf(scene: Scene, paint: Paint, selected: string | null, actions: NodeActions): Node[] {
   const frames = scene.frames.map((scope, index): FrameNodeType => {
     const id = frameId(scope);
     return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, isSelected: id === selected } };
@@ -227,14 +227,14 @@ function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doi
     const rect = scene.rects.get(frameId(scope));
     const size = { width: text?.width ?? 0, height: text?.height ?? 0 };
     const position = { x: rect ? rect.x + (rect.width - size.width) / 2 : 0, y: rect?.y ?? 0 };
-    return { position, ...size, measured: size, id: `head:${scope}`, type: "head", zIndex: 2, data: { scope, text, ...doing } };
+    return { position, ...size, measured: size, id: `head:${scope}`, type: "head", zIndex: 2, data: { scope, text, ...actions } };
   });
   const boxes = scene.boxes.map((box): BoxNodeType => ({
     ...placed(scene, box.id),
     id: box.id,
     type: "box",
     zIndex: 1,
-    data: { box, text: scene.texts.get(box.id), look: paint(box), isSelected: box.id === selected, ...doing },
+    data: { box, text: scene.texts.get(box.id), look: paint(box), isSelected: box.id === selected, ...actions },
   }));
   return [...frames, ...boxes, ...heads];
 }
@@ -245,6 +245,6 @@ function placed(scene: Scene, id: string) {
     position: { x, y },
     width,
     height,
-    measured: { width, height }, // said beforehand: nothing has to be measured on the page
+    measured: { width, height }, // given, so that nothing has to be measured on the page
   };
 }

@@ -24,12 +24,12 @@ import type { NodeDocument } from "@/api/parts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";
 import { byTime, byType, type Paint } from "@/features/graph/colouring";
-import { homesOf } from "@/features/graph/homes";
+import { nodeFinderOf } from "@/features/graph/nodeTimes";
 import { startLayout } from "@/features/graph/layout";
 import { Legend } from "@/features/graph/Legend";
 import { NodeSearch } from "@/features/graph/NodeSearch";
 import { NodeTable } from "@/features/graph/NodeTable";
-import { asked, openedOf, openedText, withClosed, withOpen, type Opened } from "@/features/graph/opened";
+import { viewQuery, parseOpened, formatOpened, withClosed, withOpen, type Opened } from "@/features/graph/opened";
 import { useScene } from "@/features/graph/scene";
 import { SidePanel } from "@/features/graph/SidePanel";
 import { sceneSvg, svgToPng } from "@/features/graph/svg";
@@ -52,12 +52,12 @@ export function GraphPage() {
   const cache = useQueryClient();
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
 
-  const opened = useMemo(() => openedOf(search.expand), [search.expand]);
+  const opened = useMemo(() => parseOpened(search.expand), [search.expand]);
   const model = useQuery(modelQuery(mid));
-  const view = useQuery({ ...graphViewQuery(mid, asked(opened)), placeholderData: keepPreviousData });
+  const view = useQuery({ ...graphViewQuery(mid, viewQuery(opened)), placeholderData: keepPreviousData });
   const graph = useQuery(graphQuery(mid));
-  const homes = useMemo(() => (graph.data ? homesOf(graph.data) : null), [graph.data]);
-  const timing = useTimes(pid, mid, search.profile, homes, graph.data?.nodes);
+  const findNode = useMemo(() => (graph.data ? nodeFinderOf(graph.data) : null), [graph.data]);
+  const timing = useTimes(pid, mid, search.profile, findNode, graph.data?.nodes);
   const times = search.color === "time" ? timing.times : null;
   const { scene, isLaying } = useScene(view.data, times);
   useEffect(() => {
@@ -72,25 +72,25 @@ export function GraphPage() {
     return id;
   }, []);
   const input = useRef<HTMLInputElement>(null);
-  const wanted = useRef<string | null>(null); // a box to come into view once it is there
+  const pendingBox = useRef<string | null>(null); // a box to come into view once it is there
   const [isAsking, setAsking] = useState(false);
 
   type Change = Partial<typeof search>;
   const change = useCallback((to: Change, replace = true) => void navigate({ search: (old) => ({ ...old, ...to }), replace, resetScroll: false }), [navigate]);
-  const setOpened = useCallback((to: Opened, more: Change = {}) => change({ expand: openedText(to), ...more }, false), [change]);
+  const setOpened = useCallback((to: Opened, more: Change = {}) => change({ expand: formatOpened(to), ...more }, false), [change]);
 
-  // In the address stands the name of a node, or "group:…" and the like.
+  // The address has the name of a node, or "group:…" and the like.
   const named = search.node;
   const isBox = named !== undefined && /^(group|input|output):/.test(named);
-  const found = named !== undefined && !isBox ? (homes?.(named) ?? null) : null;
-  const selected = named === undefined ? null : isBox ? named : found ? `node:${found.id}` : null;
-  const isStranger = named !== undefined && !isBox && homes !== null && found === null;
-  const place = found ? found.scope : selected?.startsWith("group:") ? selected.slice(6) : "";
+  const namedNode = named !== undefined && !isBox ? (findNode?.(named) ?? null) : null;
+  const selected = named === undefined ? null : isBox ? named : namedNode ? `node:${namedNode.id}` : null;
+  const isUnknownNode = named !== undefined && !isBox && findNode !== null && namedNode === null;
+  const place = namedNode ? namedNode.scope : selected?.startsWith("group:") ? selected.slice(6) : "";
   const last =
     selected === null || selected.startsWith("group:")
       ? null
-      : found
-        ? found.id.slice(found.id.lastIndexOf("/") + 1)
+      : namedNode
+        ? namedNode.id.slice(namedNode.id.lastIndexOf("/") + 1)
         : selected.slice(selected.indexOf(":") + 1);
   const expanded = view.data?.expanded;
 
@@ -104,7 +104,7 @@ export function GraphPage() {
     [opened, expanded, setOpened],
   );
   const near = useCallback(
-    (scope: string) => void cache.query(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))).catch(noop),
+    (scope: string) => void cache.query(graphViewQuery(mid, viewQuery(withOpen(opened, expanded ?? [], scope)))).catch(noop),
     [cache, mid, opened, expanded],
   );
   const collapse = useCallback((scope: string) => setOpened(withClosed(opened, expanded ?? [], scope)), [opened, expanded, setOpened]);
@@ -113,39 +113,39 @@ export function GraphPage() {
     (id: string | null) => {
       select(id);
       if (id !== null && canvas.current && scene?.rects.has(id)) canvas.current.show(id);
-      else wanted.current = id;
+      else pendingBox.current = id;
     },
     [select, scene],
   );
   const reveal = useCallback(
     (id: string) => {
-      wanted.current = `node:${id}`;
+      pendingBox.current = `node:${id}`;
       change({ node: id, view: undefined }, false);
     },
     [change],
   );
 
-  // A node that somebody named is shown, whatever it lies in.
-  const tried = useRef<string | null>(null);
+  // Opens the groups around a node that the address names.
+  const revealedNode = useRef<string | null>(null);
   useEffect(() => {
-    if (!found || !view.data || view.isPlaceholderData || tried.current === named) return;
-    tried.current = named ?? null;
-    if (view.data.boxes.some((box) => box.id === `node:${found.id}`)) return;
-    wanted.current = `node:${found.id}`;
-    change({ expand: openedText(withOpen(opened, view.data.expanded, found.scope)) });
-  }, [found, named, view.data, view.isPlaceholderData, opened, change]);
-  // What an address named when the page opened is in view; later on, people look where they like.
-  const greeted = useRef(named === undefined);
+    if (!namedNode || !view.data || view.isPlaceholderData || revealedNode.current === named) return;
+    revealedNode.current = named ?? null;
+    if (view.data.boxes.some((box) => box.id === `node:${namedNode.id}`)) return;
+    pendingBox.current = `node:${namedNode.id}`;
+    change({ expand: formatOpened(withOpen(opened, view.data.expanded, namedNode.scope)) });
+  }, [namedNode, named, view.data, view.isPlaceholderData, opened, change]);
+  // Scrolls to what the address named when the page opened, once; later selections do not move the view.
+  const hasShownNamed = useRef(named === undefined);
   useEffect(() => {
-    if (greeted.current || selected === null || !scene?.rects.has(selected)) return;
-    greeted.current = true;
-    wanted.current = selected;
+    if (hasShownNamed.current || selected === null || !scene?.rects.has(selected)) return;
+    hasShownNamed.current = true;
+    pendingBox.current = selected;
   }, [selected, scene]);
   const isTable = search.view === "table";
   useEffect(() => {
-    const id = wanted.current;
+    const id = pendingBox.current;
     if (id === null || !canvas.current || !scene?.rects.has(id)) return;
-    wanted.current = null;
+    pendingBox.current = null;
     canvas.current.show(id);
   }, [scene, selected, isTable]);
 
@@ -177,8 +177,8 @@ export function GraphPage() {
         </Anchor>
       }
     >
-      {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
-      {isStranger && (
+      {trouble && <Trouble error={trouble} retry={() => void Promise.all([view.refetch(), graph.refetch()])} />}
+      {isUnknownNode && (
         <Caution title={`“${named}” is not in the model file`} close={() => select(null)}>
           The engine created this node when it loaded the model: by fusing nodes, or to change the memory layout of data.
         </Caution>
@@ -339,8 +339,8 @@ function Where({ name, scope, last, select }: Place) {
       <Anchor component="button" type="button" size="sm" onClick={() => select(null)}>
         {name}
       </Anchor>
-      {parts.map((part, at) => (
-        <Anchor key={at} component="button" type="button" size="sm" onClick={() => select(`group:${parts.slice(0, at + 1).join("/")}`)}>
+      {parts.map((part, index) => (
+        <Anchor key={index} component="button" type="button" size="sm" onClick={() => select(`group:${parts.slice(0, index + 1).join("/")}`)}>
           {part}
         </Anchor>
       ))}

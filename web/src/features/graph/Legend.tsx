@@ -2,7 +2,7 @@ import { Box, Group, Text } from "@mantine/core";
 import { memo } from "react";
 
 import { KINDS, kindColor } from "@/charts/kinds";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { heatColor } from "@/features/graph/paint";
 import { milliseconds } from "@/features/graph/scene";
 import { percent } from "@/format/numbers";

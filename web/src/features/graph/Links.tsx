@@ -1,7 +1,7 @@
 import { ViewportPortal } from "@xyflow/react";
 import { memo, useMemo } from "react";
 
-import { arrow, curve } from "@/features/graph/arrange";
+import { arrowPath, curvePath } from "@/features/graph/arrange";
 import type { Scene } from "@/features/graph/scene";
 
 type Props = { scene: Scene; selected: string | null };
@@ -27,8 +27,8 @@ export const Links = memo(function Links({ scene, selected }: Props) {
 function lines(links: Scene["links"]): { thin: string; thick: string; heads: string } {
   const [thin, thick, heads]: [string[], string[], string[]] = [[], [], []];
   for (const link of links) {
-    (link.tensors.length > 1 ? thick : thin).push(curve(link.way));
-    heads.push(arrow(link.way));
+    (link.tensors.length > 1 ? thick : thin).push(curvePath(link.way));
+    heads.push(arrowPath(link.way));
   }
   return { thin: thin.join(""), thick: thick.join(""), heads: heads.join("") };
 }

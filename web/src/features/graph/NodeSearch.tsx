@@ -3,7 +3,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { memo, useEffect, useEffectEvent, useMemo, type RefObject } from "react";
 
 import type { NodeDocument } from "@/api/parts";
-import { find } from "@/features/graph/find";
+import { findNodes } from "@/features/graph/find";
 import { plural } from "@/format/numbers";
 
 const MOST = 50;
@@ -16,10 +16,10 @@ type Props = {
   input: RefObject<HTMLInputElement | null>;
 };
 
-/** Finds a node by name, operator or pattern; Enter opens the first hit. */
+/** Searches nodes by name, operator or pattern; Enter opens the first hit. */
 export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {
   const list = useCombobox({ onDropdownClose: () => list.resetSelectedOption() });
-  const hits = useMemo(() => find(nodes, text), [nodes, text]);
+  const hits = useMemo(() => findNodes(nodes, text), [nodes, text]);
   const selectFirst = useEffectEvent(() => list.selectFirstOption());
   useEffect(() => {
     selectFirst();

@@ -1,8 +1,8 @@
 import { useMemo } from "react";
 
 import type { GraphDocument } from "@/api/schema.gen";
-import { find } from "@/features/graph/find";
-import type { Times } from "@/features/graph/homes";
+import { findNodes } from "@/features/graph/find";
+import type { Times } from "@/features/graph/nodeTimes";
 import { milliseconds } from "@/features/graph/scene";
 import { shapeText } from "@/features/graph/SidePanel";
 import { percent } from "@/format/numbers";
@@ -10,11 +10,11 @@ import { DataTable, type Column } from "@/ui/DataTable";
 
 type Row = { id: string; op: string; scope: string; output: string; ms: number | null; share: number | null; isShared: boolean };
 
-/** The same graph for who would rather read a table: every node, sortable. */
+/** The same graph as a table: every node, sortable. */
 export function NodeTable({ graph, times, text, open }: { graph: GraphDocument; times: Times | null; text: string; open: (id: string) => void }) {
   const rows = useMemo(() => {
     const tensors = new Map(graph.tensors.map((tensor) => [tensor.id, tensor]));
-    const nodes = text.trim() === "" ? graph.nodes : find(graph.nodes, text);
+    const nodes = text.trim() === "" ? graph.nodes : findNodes(graph.nodes, text);
     return nodes.map((node): Row => {
       const first = tensors.get(node.outputs[0] ?? "");
       const time = times?.byNode.get(node.id);

@@ -6,7 +6,7 @@ import type { Scene } from "@/features/graph/scene";
 const WIDTH = 150;
 const HEIGHT = 110;
 
-/** The whole graph, small, and what of it is in view. One picture: thousands of boxes cost nothing. */
+/** The whole graph, small, with the visible part. It is one picture, so thousands of boxes cost nothing. */
 export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
   const paper = useRef<HTMLCanvasElement>(null);
   const flow = useReactFlow();
@@ -35,7 +35,7 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
     const bounds = event.currentTarget.getBoundingClientRect();
     void flow.setCenter((event.clientX - bounds.left - left) / scale, (event.clientY - bounds.top - top) / scale, { zoom });
   };
-  const seen = {
+  const viewport = {
     left: Math.max(0, left + (-x / zoom) * scale),
     top: Math.max(0, top + (-y / zoom) * scale),
     right: Math.min(WIDTH, left + ((width - x) / zoom) * scale),
@@ -45,8 +45,13 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
     <Panel position="bottom-right" className="graph-overview" onPointerDown={go} onPointerMove={go} aria-hidden data-testid="overview">
       <canvas ref={paper} style={{ display: "block", width: WIDTH, height: HEIGHT }} />
       <div
-        className="graph-seen"
-        style={{ left: seen.left, top: seen.top, width: Math.max(4, seen.right - seen.left), height: Math.max(4, seen.bottom - seen.top) }}
+        className="graph-viewport"
+        style={{
+          left: viewport.left,
+          top: viewport.top,
+          width: Math.max(4, viewport.right - viewport.left),
+          height: Math.max(4, viewport.bottom - viewport.top),
+        }}
       />
     </Panel>
   );

@@ -5,7 +5,7 @@ import { memo, type ReactNode } from "react";
 import type { Attribute, GraphTensor, NodeDocument } from "@/api/parts";
 import type { GraphDocument } from "@/api/schema.gen";
 import { scopeAround } from "@/features/graph/arrange";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { milliseconds, msOf } from "@/features/graph/scene";
 import { percent, plural, quantity } from "@/format/numbers";
 import { Copy } from "@/ui/Copy";
@@ -20,7 +20,7 @@ type Props = {
   collapse: (scope: string) => void;
 };
 
-/** Everything about what is selected; which groups are open where nothing is. */
+/** Everything about what is selected; without a selection, the open groups. */
 export const SidePanel = memo(function SidePanel(props: Props) {
   const { graph, selected, select } = props;
   if (selected === null) return <OpenGroups {...props} />;
@@ -31,9 +31,9 @@ export const SidePanel = memo(function SidePanel(props: Props) {
     </ActionIcon>
   );
   if (selected.startsWith("group:")) return <GroupPanel {...props} scope={what} close={close} />;
-  const node = selected.startsWith("node:") ? graph.nodes.find((one) => one.id === what) : undefined;
+  const node = selected.startsWith("node:") ? graph.nodes.find((node) => node.id === what) : undefined;
   if (node) return <NodePanel {...props} node={node} close={close} />;
-  const tensor = graph.tensors.find((one) => one.id === what);
+  const tensor = graph.tensors.find((tensor) => tensor.id === what);
   return tensor ? (
     <Panel title={tensor.name} kind={selected.startsWith("input:") ? "Input of the model" : "Output of the model"} close={close}>
       <Text size="sm">{shapeText(tensor)}</Text>
@@ -65,7 +65,7 @@ function Panel({ title, kind, close, children }: { title: string; kind: string; 
 function NodePanel({ graph, node, times, close }: Props & { node: NodeDocument; close: ReactNode }) {
   const tensors = new Map(graph.tensors.map((tensor) => [tensor.id, tensor]));
   const time = times?.byNode.get(node.id);
-  const told = time && quantity(time.ms, time.ci95, "ms");
+  const figure = time && quantity(time.ms, time.ci95, "ms");
   return (
     <Panel title={node.op_type} kind={node.domain ? `${node.domain} operator` : "Operator"} close={close}>
       <Group gap={4} wrap="nowrap">
@@ -76,10 +76,10 @@ function NodePanel({ graph, node, times, close }: Props & { node: NodeDocument; 
       </Group>
       {times && (
         <Text size="sm">
-          {told ? (
+          {figure ? (
             <>
               <b>
-                {told.value} {told.spread} ms
+                {figure.value} {figure.spread} ms
               </b>
               , {percent(time.share, 1)} of a call{time.together.length > 0 && `, together with ${namesOf(time.together)}`}
               {time.as !== node.op_type && <span className="dim"> (the engine ran it as {time.as})</span>}
@@ -121,16 +121,16 @@ function Tensors({ title, ids, tensors }: { title: string; ids: readonly (string
         {title}
       </Text>
       <Stack gap={4}>
-        {ids.map((id, at) => {
+        {ids.map((id, index) => {
           const tensor = id === null ? undefined : tensors.get(id);
           if (!tensor)
             return (
-              <Text key={at} size="sm" className="dim">
+              <Text key={index} size="sm" className="dim">
                 left out
               </Text>
             );
           return (
-            <Text key={at} size="sm" component="div" style={{ overflowWrap: "anywhere" }}>
+            <Text key={index} size="sm" component="div" style={{ overflowWrap: "anywhere" }}>
               <span className="mono">{tensor.name}</span>{" "}
               {tensor.kind === "initializer" && (
                 <Badge size="sm" variant="default" tt="none">
@@ -148,7 +148,7 @@ function Tensors({ title, ids, tensors }: { title: string; ids: readonly (string
 }
 
 function GroupPanel({ graph, scope, expanded, times, select, toggle, close }: Props & { scope: string; close: ReactNode }) {
-  const group = graph.groups.find((one) => one.scope === scope);
+  const group = graph.groups.find((group) => group.scope === scope);
   const isOpen = expanded.includes(scope);
   const ms = msOf(`group:${scope}`, times);
   const around = scopeAround(scope);

@@ -1,10 +1,10 @@
 import type { Box } from "@/api/parts";
 import { kindColor, kindOf } from "@/charts/kinds";
-import type { Times } from "@/features/graph/homes";
-import { heatColor, mixed } from "@/features/graph/paint";
+import type { Times } from "@/features/graph/nodeTimes";
+import { heatColor, mixColors } from "@/features/graph/paint";
 import { msOf } from "@/features/graph/scene";
 
-/** How a box looks; colour is never all that says it. */
+/** How a box looks; colour is never the only sign. */
 export type Look = { fill: string; edge: string; mark: string };
 export type Paint = (box: Box) => Look;
 
@@ -16,7 +16,7 @@ export function byType(isDark: boolean): Paint {
     if (box.kind === "group") return { fill: group, edge: line, mark: line };
     if (box.kind !== "node") return { fill: paper, edge: line, mark: line };
     const color = kindColor(kindOf(box.op), isDark);
-    return { fill: mixed(color, paper, isDark ? 0.16 : 0.1), edge: line, mark: color };
+    return { fill: mixColors(color, paper, isDark ? 0.16 : 0.1), edge: line, mark: color };
   };
 }
 

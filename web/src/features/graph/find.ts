@@ -1,26 +1,26 @@
 import type { NodeDocument } from "@/api/parts";
 
 /** Nodes whose name or operator has these words in it, or fits a pattern between slashes ("/conv[0-9]$/"). */
-export function find(nodes: readonly NodeDocument[], text: string): readonly NodeDocument[] {
-  const wanted = text.trim();
-  if (wanted === "") return [];
-  const pattern = patternOf(wanted);
+export function findNodes(nodes: readonly NodeDocument[], text: string): readonly NodeDocument[] {
+  const query = text.trim();
+  if (query === "") return [];
+  const pattern = patternOf(query);
   if (pattern) return nodes.filter((node) => pattern.test(node.id) || pattern.test(node.op_type));
-  const small = wanted.toLowerCase();
+  const small = query.toLowerCase();
   const fits = nodes.filter((node) => node.id.toLowerCase().includes(small) || node.op_type.toLowerCase().includes(small));
-  // Who types a whole name or operator means that one.
+  // An exact name or operator comes first.
   const weight = (node: NodeDocument) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
   return fits
-    .map((node, at) => ({ node, at }))
+    .map((node, index) => ({ node, at: index }))
     .sort((a, b) => weight(a.node) - weight(b.node) || a.at - b.at)
     .map(({ node }) => node);
 }
 
 function patternOf(text: string): RegExp | null {
-  const found = /^\/(.+?)\/?$/.exec(text)?.[1];
-  if (found === undefined) return null;
+  const source = /^\/(.+?)\/?$/.exec(text)?.[1];
+  if (source === undefined) return null;
   try {
-    return new RegExp(found, "i");
+    return new RegExp(source, "i");
   } catch {
     return null; // half typed
   }

@@ -1,11 +1,11 @@
 import type { NodeDocument } from "@/api/parts";
 import { kindOf } from "@/charts/kinds";
 
-/** As which operator a node ran, and with which others where the engine says so. */
+/** The operator that a node ran as, and the nodes that ran with it, if the engine says so. */
 type Ran = { as: string; together: readonly string[] };
 
 /**
- * Nodes without a time of their own that the engine ran together with one that has one, by that one's id.
+ * Nodes without a time of their own that the engine fused with a timed node, by the id of the timed node.
  *
  * Not every engine says what it fused. Two things show it: a node that ran as another operator than its own
  * (a Relu that ran as Conv) took in what only leads to it, and a simple operation that has no time was done
@@ -21,15 +21,15 @@ export function fusedSets(nodes: readonly NodeDocument[], timed: ReadonlyMap<str
   const before = (node: NodeDocument) => node.inputs.flatMap((input) => makers.get(input ?? "") ?? []);
   const after = (node: NodeDocument) => node.outputs.flatMap((output) => users.get(output ?? "") ?? []);
   const home = new Map<string, string>();
-  const found = new Map<string, string[]>();
+  const sets = new Map<string, string[]>();
   const join = (node: NodeDocument, to: string) => {
     home.set(node.id, to);
-    found.set(to, [...(found.get(to) ?? []), node.id]);
+    sets.set(to, [...(sets.get(to) ?? []), node.id]);
   };
   for (const [id, { together }] of timed) {
-    const others = together.filter((one) => !timed.has(one) && !home.has(one));
-    for (const one of others) home.set(one, id);
-    if (others.length > 0) found.set(id, others);
+    const others = together.filter((other) => !timed.has(other) && !home.has(other));
+    for (const other of others) home.set(other, id);
+    if (others.length > 0) sets.set(id, others);
   }
   const isFree = (node: NodeDocument) => !timed.has(node.id) && !home.has(node.id) && node.op_type !== "Constant";
 
@@ -46,10 +46,10 @@ export function fusedSets(nodes: readonly NodeDocument[], timed: ReadonlyMap<str
   }
   for (const node of nodes) {
     if (!isFree(node) || !SIMPLE.has(kindOf(node.op_type))) continue;
-    const maker = before(node).findLast((one) => timed.has(one.id) || home.has(one.id));
+    const maker = before(node).findLast((other) => timed.has(other.id) || home.has(other.id));
     if (maker) join(node, home.get(maker.id) ?? maker.id);
   }
-  return found;
+  return sets;
 }
 
 const SIMPLE: ReadonlySet<string> = new Set(["Activation", "Arithmetic", "Normalisation"]);

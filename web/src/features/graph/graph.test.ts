@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import type { NodeDocument } from "@/api/parts";
 import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
-import { find } from "@/features/graph/find";
+import { findNodes } from "@/features/graph/find";
 import { fusedSets } from "@/features/graph/fusedSets";
-import { homesOf, timesOf } from "@/features/graph/homes";
-import { asked, openedOf, openedText, withClosed, withOpen } from "@/features/graph/opened";
+import { nodeFinderOf, timesOf } from "@/features/graph/nodeTimes";
+import { viewQuery, parseOpened, formatOpened, withClosed, withOpen } from "@/features/graph/opened";
 import { heatColor } from "@/features/graph/paint";
-import { lines, written } from "@/features/graph/sizes";
-import { walk } from "@/features/graph/walk";
+import { splitLines, boxText } from "@/features/graph/sizes";
+import { nextBox } from "@/features/graph/walk";
 
 const node = (id: string, op_type: string, outputs: string[] = [], scope = ""): NodeDocument => ({
   id,
@@ -39,27 +39,27 @@ const GRAPH: GraphDocument = {
 };
 
 test("what is open stands in the address, whatever groups are called", () => {
-  for (const text of ["a,b/c", "*", "*,a", "/"]) expect(openedText(openedOf(text))).toBe(text);
+  for (const text of ["a,b/c", "*", "*,a", "/"]) expect(formatOpened(parseOpened(text))).toBe(text);
   const odd = { kind: "some" as const, scopes: ["If_0[a,b]", "50%"] };
-  expect(openedOf(openedText(odd))).toEqual(odd);
-  expect(openedText(openedOf(undefined))).toBeUndefined();
+  expect(parseOpened(formatOpened(odd))).toEqual(odd);
+  expect(formatOpened(parseOpened(undefined))).toBeUndefined();
 });
 
 test("opening and closing ask for no more groups than it takes", () => {
   const open = withOpen({ kind: "first" }, ["a", "a/b", "c"], "a/b/d");
-  expect(asked(open)).toEqual({ expand: ["c", "a/b/d"] });
-  expect(asked(withClosed(open, ["a", "a/b", "a/b/d", "c"], "a/b"))).toEqual({ expand: ["a", "c"] });
-  expect(asked(withClosed({ kind: "some", scopes: ["a"] }, ["a"], "a"))).toEqual({ depth: 0 });
-  expect(asked(withClosed({ kind: "all", except: ["a/b"] }, [], "a"))).toEqual({ depth: 100, collapse: ["a"] });
-  expect(asked(withOpen({ kind: "all", except: ["a", "c"] }, [], "a/b"))).toEqual({ depth: 100, collapse: ["c"] });
+  expect(viewQuery(open)).toEqual({ expand: ["c", "a/b/d"] });
+  expect(viewQuery(withClosed(open, ["a", "a/b", "a/b/d", "c"], "a/b"))).toEqual({ expand: ["a", "c"] });
+  expect(viewQuery(withClosed({ kind: "some", scopes: ["a"] }, ["a"], "a"))).toEqual({ depth: 0 });
+  expect(viewQuery(withClosed({ kind: "all", except: ["a/b"] }, [], "a"))).toEqual({ depth: 100, collapse: ["a"] });
+  expect(viewQuery(withOpen({ kind: "all", except: ["a", "c"] }, [], "a/b"))).toEqual({ depth: 100, collapse: ["c"] });
 });
 
-test("nodes are found by name, by operator and by pattern, whole words first", () => {
-  const found = (text: string) => find(NODES, text).map((one) => one.id);
-  expect(found("conv")).toEqual(["conv1", "Convert_9"]);
-  expect(found("cast")).toEqual(["Convert_9"]);
-  expect(found("/^conv\\d$/")).toEqual(["conv1"]);
-  expect([found("/(/"), found("  ")]).toEqual([[], []]);
+test("nodes match by name, by operator and by pattern, whole words first", () => {
+  const matchingIds = (text: string) => findNodes(NODES, text).map((node) => node.id);
+  expect(matchingIds("conv")).toEqual(["conv1", "Convert_9"]);
+  expect(matchingIds("cast")).toEqual(["Convert_9"]);
+  expect(matchingIds("/^conv\\d$/")).toEqual(["conv1"]);
+  expect([matchingIds("/(/"), matchingIds("  ")]).toEqual([[], []]);
 });
 
 const row = (name: string, ms: number): TimeDocument => ({
@@ -79,11 +79,11 @@ const row = (name: string, ms: number): TimeDocument => ({
   work: { bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null },
 });
 
-test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
+test("times belong to the nodes that an engine fused, and the rest is counted separately", () => {
   const times = timesOf(
     [row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)],
     20,
-    homesOf(GRAPH),
+    nodeFinderOf(GRAPH),
     GRAPH.nodes,
   );
   expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv", together: [] });
@@ -111,20 +111,20 @@ test("a whole fused set has the time of the set", () => {
     ["relu_1", ["conv_1"]],
     ["conv_2", ["relu_2"]],
   ]);
-  expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // it said so itself
+  expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // the engine says so
   const graph = { ...GRAPH, nodes };
-  const times = timesOf([row("relu_1", 2)], 4, homesOf(graph), nodes);
+  const times = timesOf([row("relu_1", 2)], 4, nodeFinderOf(graph), nodes);
   expect(times.byNode.get("conv_1")).toMatchObject({ ms: 2, together: ["relu_1"] });
 });
 
 test("a box is as large as what is written in it, and long names are broken", () => {
   const measure = (text: string) => text.length * 10;
-  const small = written({ kind: "node", op: "Conv", label: "c", nodes: 1 }, null, measure);
-  const large = written({ kind: "node", op: "Conv", label: "a_rather_long_name_of_a_node", nodes: 1 }, "1.2 ms", measure);
+  const small = boxText({ kind: "node", op: "Conv", label: "c", nodes: 1 }, null, measure);
+  const large = boxText({ kind: "node", op: "Conv", label: "a_rather_long_name_of_a_node", nodes: 1 }, "1.2 ms", measure);
   expect(large.width).toBeGreaterThanOrEqual(280);
   expect(small.width).toBeLessThan(100);
   expect(large.height).toBeGreaterThan(small.height);
-  const parts = lines("encoder_layer_0_attention_self_query_MatMul_quantized_and_more");
+  const parts = splitLines("encoder_layer_0_attention_self_query_MatMul_quantized_and_more");
   expect(parts.join("")).toBe("encoder_layer_0_attention_self_query_MatMul_quantized_and_more");
   expect(Math.max(...parts.map((part) => part.length))).toBeLessThanOrEqual(36);
 });
@@ -140,7 +140,7 @@ test("arrows walk along edges and to what is beside", () => {
     { source: "a", target: "b" },
     { source: "a", target: "c" },
   ];
-  const to = (from: string, step: "up" | "down" | "left" | "right") => walk(from, step, links, rects);
+  const to = (from: string, step: "up" | "down" | "left" | "right") => nextBox(from, step, links, rects);
   expect([to("a", "down"), to("c", "up"), to("b", "right"), to("c", "left"), to("a", "up")]).toEqual(["b", "a", "c", "b", null]);
 });
 

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 
 import { arrange, frameId, type Rect } from "@/features/graph/arrange";
-import { layered, type Flow, type Sized } from "@/features/graph/layered";
+import { layoutLayers, type Flow, type Sized } from "@/features/graph/layered";
 
 const box = (id: string, width = 100, height = 40): Sized => ({ id, width, height });
 const flow = (source: string, target: string): Flow => ({ source, target });
 
 function overlaps(rects: readonly Rect[]): number {
-  let found = 0;
+  let overlapping = 0;
   rects.forEach((a, i) =>
     rects.slice(i + 1).forEach((b) => {
-      if (a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height) found += 1;
+      if (a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height) overlapping += 1;
     }),
   );
-  return found;
+  return overlapping;
 }
 
 /** A tree whose branches also skip ahead: wide, deep and tangled. */
@@ -25,7 +25,7 @@ function tangle(count: number): { boxes: Sized[]; flows: Flow[] } {
 
 describe("a layered drawing", () => {
   test("leads a chain straight down", () => {
-    const { places, ways } = layered([box("a"), box("b", 60), box("c")], [flow("a", "b"), flow("b", "c")]);
+    const { places, ways } = layoutLayers([box("a"), box("b", 60), box("c")], [flow("a", "b"), flow("b", "c")]);
     expect([places.get("a")!.x + 50, places.get("b")!.x + 30, places.get("c")!.x + 50]).toEqual([50, 50, 50]);
     expect(places.get("a")!.y + 40).toBeLessThan(places.get("b")!.y);
     expect(ways[0]).toEqual([
@@ -34,25 +34,25 @@ describe("a layered drawing", () => {
     ]);
   });
   test("leads an edge that skips a box around it", () => {
-    const { places, ways } = layered([box("a"), box("b"), box("c")], [flow("a", "b"), flow("b", "c"), flow("a", "c")]);
+    const { places, ways } = layoutLayers([box("a"), box("b"), box("c")], [flow("a", "b"), flow("b", "c"), flow("a", "c")]);
     const b = places.get("b")!;
     const passing = ways[2]!.filter((point) => point.y >= b.y && point.y <= b.y + 40);
     expect(passing.length).toBeGreaterThan(0);
     expect(passing.every((point) => point.x <= b.x || point.x >= b.x + 100)).toBe(true);
   });
   test("ends where groups feed each other in a circle", () => {
-    const { places, ways } = layered([box("a"), box("b")], [flow("a", "b"), flow("b", "a"), flow("a", "a")]);
+    const { places, ways } = layoutLayers([box("a"), box("b")], [flow("a", "b"), flow("b", "a"), flow("a", "a")]);
     expect(places.get("a")!.y).toBeLessThan(places.get("b")!.y);
     expect(ways[1]![0]!.y).toBeGreaterThan(ways[1]![1]!.y);
     expect(ways[2]).toEqual([]);
   });
   test("lets no box touch another", () => {
     const { boxes, flows } = tangle(400);
-    const { places } = layered(boxes, flows);
-    expect(overlaps(boxes.map((one) => ({ ...places.get(one.id)!, width: one.width, height: one.height })))).toBe(0);
+    const { places } = layoutLayers(boxes, flows);
+    expect(overlaps(boxes.map((box) => ({ ...places.get(box.id)!, width: box.width, height: box.height })))).toBe(0);
   });
   test("puts what nothing feeds beside who takes it", () => {
-    const { places } = layered([box("a"), box("b"), box("c"), box("weight")], [flow("a", "b"), flow("b", "c"), flow("weight", "c")]);
+    const { places } = layoutLayers([box("a"), box("b"), box("c"), box("weight")], [flow("a", "b"), flow("b", "c"), flow("weight", "c")]);
     expect(places.get("weight")!.y).toBe(places.get("b")!.y);
   });
 });

@@ -1,4 +1,4 @@
-/** A layered drawing of a directed graph, top to bottom, in milliseconds: what flows goes down.
+/** A layered drawing of a directed graph, top to bottom, in milliseconds: data flows down.
  *
  * The usual four steps: layers by the longest way from a start, an order within each layer that crosses few edges, places
  * that keep edges straight, and long edges led between boxes. docs/decisions/0019-graph-layout.md says why it is ours.
@@ -7,7 +7,7 @@
 export type Sized = { id: string; width: number; height: number };
 export type Flow = { source: string; target: string };
 export type Point = { x: number; y: number };
-export type Laid = {
+export type LayeredDrawing = {
   /** The upper left corner of each box. */
   places: Map<string, Point>;
   /** Of each flow, in order: where it leaves, passes and arrives. */
@@ -18,24 +18,24 @@ export type Laid = {
 
 const BESIDE = 28; // between two boxes
 const BELOW = 36; // between two layers
-const LANE = 14; // what an edge needs that passes a layer
+const LANE = 14; // the width of an edge that passes a layer
 const SWEEPS = 8;
 const MOST_PASSAGES = 20_000; // beyond, long edges cut across
 
-/** One thing in a layer: a box, or an edge that passes. */
+/** A spot in a layer: a box, or an edge that passes. */
 type Spot = { width: number; height: number; layer: number; order: number; x: number; up: number[]; down: number[]; box: string | null };
 
-export function layered(boxes: readonly Sized[], flows: readonly Flow[]): Laid {
+export function layoutLayers(boxes: readonly Sized[], flows: readonly Flow[]): LayeredDrawing {
   const spots: Spot[] = boxes.map((box) => spot(box.width, box.height, box.id));
   const place = new Map(boxes.map((box, index) => [box.id, index]));
   const ends = flows.map(({ source, target }) => ({ from: place.get(source) ?? -1, to: place.get(target) ?? -1 }));
   const isBack = backwards(spots.length, ends);
   const arcs = ends.map((end, index) => (isBack[index] ? { from: end.to, to: end.from } : end)).map((arc) => (isReal(arc) ? arc : null));
   rank(spots, arcs);
-  const chains = lead(spots, arcs);
+  const chains = addPassages(spots, arcs);
   const layers = order(spots);
   settle(spots, layers);
-  return drawn(spots, layers, chains, isBack);
+  return placeSpots(spots, layers, chains, isBack);
 }
 
 function spot(width: number, height: number, box: string | null): Spot {
@@ -99,14 +99,14 @@ function rank(spots: Spot[], arcs: readonly (Arc | null)[]): void {
       if (waits[to] === 0) ready.push(to);
     }
   }
-  spots.forEach((one, index) => {
+  spots.forEach((spot, index) => {
     if (fed[index] || down[index]!.length === 0) return;
-    one.layer = Math.min(...down[index]!.map((to) => spots[to]!.layer)) - 1;
+    spot.layer = Math.min(...down[index]!.map((to) => spots[to]!.layer)) - 1;
   });
 }
 
 /** Edges over several layers pass each of them at a spot of their own. Returns the spots on each way. */
-function lead(spots: Spot[], arcs: readonly (Arc | null)[]): (number[] | null)[] {
+function addPassages(spots: Spot[], arcs: readonly (Arc | null)[]): (number[] | null)[] {
   let left = MOST_PASSAGES;
   return arcs.map((arc) => {
     if (!arc) return null;
@@ -136,20 +136,20 @@ function lead(spots: Spot[], arcs: readonly (Arc | null)[]): (number[] | null)[]
 /** Layers, each in an order that crosses few edges: everything near the middle of what it is tied to. */
 function order(spots: Spot[]): number[][] {
   const layers: number[][] = [];
-  const seen = new Uint8Array(spots.length);
+  const visited = new Uint8Array(spots.length);
   // Depth first from the top keeps what belongs together beside each other.
   const take = (root: number): void => {
     const way = [root];
     while (way.length > 0) {
       const at = way.pop()!;
-      if (seen[at]) continue;
-      seen[at] = 1;
-      const one = spots[at]!;
-      (layers[one.layer] ??= []).push(at);
-      for (let i = one.down.length - 1; i >= 0; i -= 1) if (!seen[one.down[i]!]) way.push(one.down[i]!);
+      if (visited[at]) continue;
+      visited[at] = 1;
+      const spot = spots[at]!;
+      (layers[spot.layer] ??= []).push(at);
+      for (let i = spot.down.length - 1; i >= 0; i -= 1) if (!visited[spot.down[i]!]) way.push(spot.down[i]!);
     }
   };
-  spots.forEach((one, index) => one.up.length === 0 && take(index));
+  spots.forEach((spot, index) => spot.up.length === 0 && take(index));
   spots.forEach((_, index) => take(index));
   for (let layer = 0; layer < layers.length; layer += 1) number(spots, (layers[layer] ??= []));
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
@@ -180,9 +180,9 @@ function settle(spots: Spot[], layers: readonly number[][]): void {
   for (const layer of layers) {
     let x = 0;
     for (const at of layer) {
-      const one = spots[at]!;
-      one.x = x + one.width / 2;
-      x += one.width + BESIDE;
+      const spot = spots[at]!;
+      spot.x = x + spot.width / 2;
+      x += spot.width + BESIDE;
     }
     for (const at of layer) spots[at]!.x -= (x - BESIDE) / 2;
   }
@@ -197,28 +197,28 @@ function settle(spots: Spot[], layers: readonly number[][]): void {
   }
 }
 
-/** The nearest places to the wished ones that keep order and distance: pooled where they would push each other. */
+/** The nearest places to the preferred ones that keep order and distance: pooled if they would push each other. */
 function pull(spots: Spot[], layer: readonly number[], towards: "up" | "down" | "both"): void {
   let offset = 0;
   let before: Spot | null = null;
   const pools: { wish: number; weight: number; from: number; to: number }[] = [];
   const offsets: number[] = [];
   layer.forEach((at, index) => {
-    const one = spots[at]!;
-    if (before) offset += (before.width + one.width) / 2 + (before.box && one.box ? BESIDE : LANE);
-    before = one;
+    const spot = spots[at]!;
+    if (before) offset += (before.width + spot.width) / 2 + (before.box && spot.box ? BESIDE : LANE);
+    before = spot;
     offsets.push(offset);
-    const tied = towards === "up" ? one.up : towards === "down" ? one.down : [...one.up, ...one.down];
+    const tied = towards === "up" ? spot.up : towards === "down" ? spot.down : [...spot.up, ...spot.down];
     let sum = 0;
     let ties = 0;
     for (const other of tied) {
       // Boxes stand in line with boxes and passages with passages: what passes goes around, and pushes nothing aside.
-      const tie = (one.box === null) === (spots[other]!.box === null) ? 1 : 0.1;
+      const tie = (spot.box === null) === (spots[other]!.box === null) ? 1 : 0.1;
       sum += spots[other]!.x * tie;
       ties += tie;
     }
-    const wish = ties > 0 ? sum / ties : one.x;
-    const weight = tied.length === 0 ? 0.1 : one.box ? 6 : 1;
+    const wish = ties > 0 ? sum / ties : spot.x;
+    const weight = tied.length === 0 ? 0.1 : spot.box ? 6 : 1;
     pools.push({ wish: wish - offset, weight, from: index, to: index });
     while (pools.length > 1 && pools[pools.length - 2]!.wish > pools[pools.length - 1]!.wish) {
       const last = pools.pop()!;
@@ -231,12 +231,12 @@ function pull(spots: Spot[], layer: readonly number[], towards: "up" | "down" | 
   for (const pool of pools) for (let index = pool.from; index <= pool.to; index += 1) spots[layer[index]!]!.x = pool.wish + offsets[index]!;
 }
 
-function drawn(spots: readonly Spot[], layers: readonly number[][], chains: readonly (number[] | null)[], isBack: readonly boolean[]): Laid {
+function placeSpots(spots: readonly Spot[], layers: readonly number[][], chains: readonly (number[] | null)[], isBack: readonly boolean[]): LayeredDrawing {
   let left = Infinity;
   let right = -Infinity;
-  for (const one of spots) {
-    left = Math.min(left, one.x - one.width / 2);
-    right = Math.max(right, one.x + one.width / 2);
+  for (const spot of spots) {
+    left = Math.min(left, spot.x - spot.width / 2);
+    right = Math.max(right, spot.x + spot.width / 2);
   }
   const tops: number[] = [];
   const heights: number[] = [];
@@ -247,18 +247,18 @@ function drawn(spots: readonly Spot[], layers: readonly number[][], chains: read
     y += heights[index] + BELOW;
   });
   const places = new Map<string, Point>();
-  const top = (one: Spot): number => tops[one.layer]! + (heights[one.layer]! - one.height) / 2;
-  for (const one of spots) if (one.box !== null) places.set(one.box, { x: one.x - one.width / 2 - left, y: top(one) });
+  const top = (spot: Spot): number => tops[spot.layer]! + (heights[spot.layer]! - spot.height) / 2;
+  for (const spot of spots) if (spot.box !== null) places.set(spot.box, { x: spot.x - spot.width / 2 - left, y: top(spot) });
   const ways = chains.map((chain, index) => {
     if (!chain) return [];
-    const way = chain.flatMap((at, place): Point[] => {
-      const one = spots[at]!;
-      const x = one.x - left;
-      if (place === 0) return [{ x, y: top(one) + one.height }];
-      if (place === chain.length - 1) return [{ x, y: top(one) }];
+    const way = chain.flatMap((at, index): Point[] => {
+      const spot = spots[at]!;
+      const x = spot.x - left;
+      if (index === 0) return [{ x, y: top(spot) + spot.height }];
+      if (index === chain.length - 1) return [{ x, y: top(spot) }];
       return [
-        { x, y: tops[one.layer]! },
-        { x, y: tops[one.layer]! + heights[one.layer]! },
+        { x, y: tops[spot.layer]! },
+        { x, y: tops[spot.layer]! + heights[spot.layer]! },
       ];
     });
     return isBack[index] ? way.reverse() : way;

@@ -1,14 +1,14 @@
-import type { Arranged, ToPlace } from "@/features/graph/arrange";
+import type { Arrangement, ToPlace } from "@/features/graph/arrange";
 
 let worker: Worker | null = null;
 let last = 0;
-const waiting = new Map<number, (arranged: Arranged) => void>();
+const waiting = new Map<number, (arranged: Arrangement) => void>();
 
-/** Started before it is needed: a worker takes longer to come than to place a thousand boxes. */
+/** Started before it is needed: a worker takes longer to start than to place a thousand boxes. */
 export function startLayout(): Worker {
   if (!worker) {
     worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
-    worker.addEventListener("message", (event: MessageEvent<{ number: number; arranged: Arranged }>) => {
+    worker.addEventListener("message", (event: MessageEvent<{ number: number; arranged: Arrangement }>) => {
       waiting.get(event.data.number)?.(event.data.arranged);
       waiting.delete(event.data.number);
     });
@@ -16,9 +16,9 @@ export function startLayout(): Worker {
   return worker;
 }
 
-export function laidOut(place: ToPlace): Promise<Arranged> {
+export function requestArrangement(place: ToPlace): Promise<Arrangement> {
   const number = ++last;
-  const found = new Promise<Arranged>((resolve) => waiting.set(number, resolve));
+  const arrangement = new Promise<Arrangement>((resolve) => waiting.set(number, resolve));
   startLayout().postMessage({ number, place });
-  return found;
+  return arrangement;
 }

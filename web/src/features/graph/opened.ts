@@ -1,14 +1,14 @@
 import { scopeAround } from "@/features/graph/arrange";
 
-/** Which groups are open: as a first look should, all but some, or exactly some with those around them. */
+/** Which groups are open: the default, all except some, or some with those around them. */
 export type Opened = { kind: "first" } | { kind: "all"; except: readonly string[] } | { kind: "some"; scopes: readonly string[] };
 
-// What no scope is called: they have no empty parts.
+// No scope has this name: scopes have no empty parts.
 const ALL = "*";
 const NONE = "/";
 
-/** As it stands in the address: "a,b/c" opens those, "*" all, "*,a" all but a, "/" none. */
-export function openedOf(text: string | undefined): Opened {
+/** As in the address: "a,b/c" opens those, "*" all, "*,a" all but a, "/" none. */
+export function parseOpened(text: string | undefined): Opened {
   if (text === undefined) return { kind: "first" };
   const [first, ...rest] = text.split(",").map((part) => part.replaceAll("%2C", ",").replaceAll("%25", "%"));
   if (first === ALL) return { kind: "all", except: rest };
@@ -16,15 +16,15 @@ export function openedOf(text: string | undefined): Opened {
   return { kind: "some", scopes: [first, ...rest] };
 }
 
-export function openedText(opened: Opened): string | undefined {
+export function formatOpened(opened: Opened): string | undefined {
   const listed = (scopes: readonly string[]) => scopes.map((scope) => scope.replaceAll("%", "%25").replaceAll(",", "%2C"));
   if (opened.kind === "first") return undefined;
   if (opened.kind === "all") return [ALL, ...listed(opened.except)].join(",");
   return opened.scopes.length === 0 ? NONE : listed(opened.scopes).join(",");
 }
 
-/** What to ask the server for. */
-export function asked(opened: Opened): { depth?: number; expand?: string[]; collapse?: string[] } {
+/** The query for the server. */
+export function viewQuery(opened: Opened): { depth?: number; expand?: string[]; collapse?: string[] } {
   switch (opened.kind) {
     case "first":
       return {};
@@ -37,16 +37,16 @@ export function asked(opened: Opened): { depth?: number; expand?: string[]; coll
   }
 }
 
-/** With one more open, and all that are around it. `expanded` is what can be seen now. */
+/** With one more open, and all that are around it. `expanded` are the groups that are open now. */
 export function withOpen(opened: Opened, expanded: readonly string[], scope: string): Opened {
-  if (opened.kind === "all") return { kind: "all", except: opened.except.filter((one) => !isAround(one, scope)) };
+  if (opened.kind === "all") return { kind: "all", except: opened.except.filter((other) => !isAround(other, scope)) };
   return { kind: "some", scopes: innermost([...expanded, scope]) };
 }
 
 /** Without this one, and all that are inside it. */
 export function withClosed(opened: Opened, expanded: readonly string[], scope: string): Opened {
-  if (opened.kind === "all") return { kind: "all", except: [...opened.except.filter((one) => !isAround(scope, one)), scope] };
-  const left = expanded.filter((one) => !isAround(scope, one));
+  if (opened.kind === "all") return { kind: "all", except: [...opened.except.filter((other) => !isAround(scope, other)), scope] };
+  const left = expanded.filter((other) => !isAround(scope, other));
   return { kind: "some", scopes: innermost(left) };
 }
 
@@ -55,9 +55,9 @@ export function isAround(outer: string, inner: string): boolean {
   return outer === inner || inner.startsWith(`${outer}/`);
 }
 
-/** Those around which no other one is missing: opening them opens the rest. */
+/** The innermost ones: opening them opens those around them. */
 function innermost(scopes: readonly string[]): string[] {
   const outer = new Set<string>();
-  for (const scope of scopes) for (let one = scopeAround(scope); one !== ""; one = scopeAround(one)) outer.add(one);
+  for (const scope of scopes) for (let around = scopeAround(scope); around !== ""; around = scopeAround(around)) outer.add(around);
   return [...new Set(scopes)].filter((scope) => !outer.has(scope));
 }

@@ -1,15 +1,15 @@
-/** From nothing to the slowest; the square root lets small times be seen. */
+/** From nothing to the slowest; the square root makes small times visible. */
 export function heat(share: number): number {
   return Math.round(Math.sqrt(Math.min(1, Math.max(0, share))) * 55);
 }
 
 /** A colour of the page with so many percent of the hot one in it: dark enough for words on it in both themes. */
 export function heatColor(share: number, isDark: boolean): string {
-  return mixed(isDark ? "#d9631e" : "#e8741e", isDark ? "#242424" : "#ffffff", heat(share) / 100);
+  return mixColors(isDark ? "#d9631e" : "#e8741e", isDark ? "#242424" : "#ffffff", heat(share) / 100);
 }
 
-/** Some of the first colour in the second. */
-export function mixed(first: string, second: string, part: number): string {
+/** A mix of two colours: `part` of the first in the second. */
+export function mixColors(first: string, second: string, part: number): string {
   const parts = (hex: string) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
   const under = parts(second);
   return `#${parts(first)

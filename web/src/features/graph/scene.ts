@@ -4,10 +4,10 @@ import type { Box } from "@/api/parts";
 import type { ViewDocument } from "@/api/schema.gen";
 import type { Point } from "@/features/graph/layered";
 import type { Rect } from "@/features/graph/arrange";
-import type { Times } from "@/features/graph/homes";
-import { laidOut } from "@/features/graph/layout";
-import { onCanvas, toPlace, type Written } from "@/features/graph/sizes";
-import { decimals, plain } from "@/format/numbers";
+import type { Times } from "@/features/graph/nodeTimes";
+import { requestArrangement } from "@/features/graph/layout";
+import { measureOnCanvas, layoutInput, type Written } from "@/features/graph/sizes";
+import { decimals, fixedText } from "@/format/numbers";
 
 /** A view with everything in its place: what the page draws, and what it saves. */
 export type Scene = {
@@ -23,26 +23,26 @@ export type Scene = {
 
 /** The scene of a view, and whether a newer one is on its way. */
 export function useScene(view: ViewDocument | undefined, times: Times | null): { scene: Scene | null; isLaying: boolean } {
-  const [found, setFound] = useState<{ scene: Scene; of: ViewDocument; times: Times | null } | null>(null);
+  const [latest, setLatest] = useState<{ scene: Scene; of: ViewDocument; times: Times | null } | null>(null);
   useEffect(() => {
     if (!view) return;
     let isWanted = true;
-    void sceneOf(view, times).then((scene) => isWanted && setFound({ scene, of: view, times }));
+    void sceneOf(view, times).then((scene) => isWanted && setLatest({ scene, of: view, times }));
     return () => {
       isWanted = false;
     };
   }, [view, times]);
-  return { scene: found?.scene ?? null, isLaying: view !== undefined && (found?.of !== view || found.times !== times) };
+  return { scene: latest?.scene ?? null, isLaying: view !== undefined && (latest?.of !== view || latest.times !== times) };
 }
 
 export async function sceneOf(view: ViewDocument, times: Times | null): Promise<Scene> {
-  const { place, texts } = toPlace(view, (id) => timeText(id, times), onCanvas);
-  const { rects, ways, width, height } = await laidOut(place);
+  const { place, texts } = layoutInput(view, (id) => timeText(id, times), measureOnCanvas);
+  const { rects, ways, width, height } = await requestArrangement(place);
   const frames = [...view.expanded].sort((a, b) => a.split("/").length - b.split("/").length);
   return { boxes: view.boxes, frames, links: view.links.map((link, index) => ({ ...link, way: ways[index] ?? [] })), rects, texts, width, height };
 }
 
-/** Of a node or group, in milliseconds; null where none is known. */
+/** Of a node or group, in milliseconds; null if not known. */
 export function msOf(id: string, times: Times | null): number | null {
   if (!times) return null;
   if (id.startsWith("node:")) return times.byNode.get(id.slice(5))?.ms ?? null;
@@ -58,5 +58,5 @@ export function timeText(id: string, times: Times | null): string | null {
 }
 
 export function milliseconds(ms: number): string {
-  return ms > 0 && ms < 0.1 ? `${plain(ms * 1000, decimals(ms * 1000, 3))} µs` : `${plain(ms, decimals(ms, 3))} ms`;
+  return ms > 0 && ms < 0.1 ? `${fixedText(ms * 1000, decimals(ms * 1000, 3))} µs` : `${fixedText(ms, decimals(ms, 3))} ms`;
 }

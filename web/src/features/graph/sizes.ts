@@ -1,7 +1,7 @@
 import type { Box } from "@/api/parts";
 import type { ToPlace } from "@/features/graph/arrange";
 
-/** What is written in a box, and how large that makes it: nothing is ever cut off. */
+/** The text in a box, and the size of the box: text is never cut off. */
 export type Written = { title: string[]; name: string[]; width: number; height: number };
 export type Measure = (text: string, font: string) => number;
 
@@ -16,18 +16,18 @@ export const TOGGLE = 26; // the button of a group, with its gap
 const LONGEST = 36; // characters of a line
 
 /** Of a box: its operator and name, or its name and how much is in it. */
-export function written(box: Pick<Box, "kind" | "label" | "op" | "nodes">, time: string | null, measure: Measure): Written {
+export function boxText(box: Pick<Box, "kind" | "label" | "op" | "nodes">, time: string | null, measure: Measure): Written {
   const suffix = time === null ? "" : ` · ${time}`;
   switch (box.kind) {
     case "node": {
       const isNamed = box.label !== box.op;
-      return sized(lines(box.op), [...(isNamed ? lines(box.label) : []), ...(time === null ? [] : [time])], 0, measure);
+      return sized(splitLines(box.op), [...(isNamed ? splitLines(box.label) : []), ...(time === null ? [] : [time])], 0, measure);
     }
     case "group":
-      return sized(lines(box.label), [`${box.nodes} ops${suffix}`], TOGGLE, measure);
+      return sized(splitLines(box.label), [`${box.nodes} ops${suffix}`], TOGGLE, measure);
     case "input":
     case "output":
-      return sized(lines(box.label), [box.kind], 0, measure);
+      return sized(splitLines(box.label), [box.kind], 0, measure);
     default:
       return box.kind satisfies never;
   }
@@ -44,31 +44,31 @@ function sized(title: string[], name: string[], beside: number, measure: Measure
 }
 
 /** A long name in lines, broken where its parts end. */
-export function lines(text: string): string[] {
+export function splitLines(text: string): string[] {
   if (text.length <= LONGEST) return [text];
-  const found: string[] = [];
+  const lines: string[] = [];
   let line = "";
   for (const part of text.match(/[^_./:\-\s]*[_./:\-\s]?/g) ?? [text]) {
     if (line !== "" && line.length + part.length > LONGEST) {
-      found.push(line);
+      lines.push(line);
       line = "";
     }
     line += part;
     while (line.length > LONGEST) {
-      found.push(line.slice(0, LONGEST));
+      lines.push(line.slice(0, LONGEST));
       line = line.slice(LONGEST);
     }
   }
-  return line === "" ? found : [...found, line];
+  return line === "" ? lines : [...lines, line];
 }
 
 type View = { boxes: readonly Box[]; expanded: readonly string[]; groups: readonly { scope: string; nodes: number }[]; links: ToPlace["links"] };
 
 /** Everything of a view with its text and size. */
-export function toPlace(view: View, timeOf: (id: string) => string | null, measure: Measure): { place: ToPlace; texts: Map<string, Written> } {
+export function layoutInput(view: View, timeOf: (id: string) => string | null, measure: Measure): { place: ToPlace; texts: Map<string, Written> } {
   const texts = new Map<string, Written>();
   const boxes = view.boxes.map((box) => {
-    const text = written(box, timeOf(box.id), measure);
+    const text = boxText(box, timeOf(box.id), measure);
     texts.set(box.id, text);
     return { id: box.id, parent: box.parent, width: text.width, height: text.height };
   });
@@ -76,7 +76,7 @@ export function toPlace(view: View, timeOf: (id: string) => string | null, measu
   const frames = view.expanded.map((scope) => {
     const id = `group:${scope}`;
     const label = scope.slice(scope.lastIndexOf("/") + 1);
-    const text = written({ kind: "group", label, op: "", nodes: counts.get(scope) ?? 0 }, timeOf(id), measure);
+    const text = boxText({ kind: "group", label, op: "", nodes: counts.get(scope) ?? 0 }, timeOf(id), measure);
     texts.set(id, text);
     return { scope, width: text.width, height: text.height };
   });
@@ -84,17 +84,17 @@ export function toPlace(view: View, timeOf: (id: string) => string | null, measu
 }
 
 let paper: CanvasRenderingContext2D | null = null;
-const known = new Map<string, number>();
+const widths = new Map<string, number>();
 
 /** By the browser's own fonts. */
-export const onCanvas: Measure = (text, font) => {
+export const measureOnCanvas: Measure = (text, font) => {
   const key = `${font}\n${text}`;
-  let found = known.get(key);
-  if (found === undefined) {
+  let width = widths.get(key);
+  if (width === undefined) {
     paper ??= document.createElement("canvas").getContext("2d");
     if (paper) paper.font = font;
-    found = paper?.measureText(text).width ?? text.length * 8;
-    known.set(key, found);
+    width = paper?.measureText(text).width ?? text.length * 8;
+    widths.set(key, width);
   }
-  return found;
+  return width;
 };

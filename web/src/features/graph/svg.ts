@@ -1,4 +1,4 @@
-import { arrow, curve, frameId } from "@/features/graph/arrange";
+import { arrowPath, curvePath, frameId } from "@/features/graph/arrange";
 import type { Paint } from "@/features/graph/colouring";
 import { FAMILY, NAME_LINE, PAD_Y, TITLE_LINE, type Written } from "@/features/graph/sizes";
 import type { Scene } from "@/features/graph/scene";
@@ -16,7 +16,7 @@ export function sceneSvg(scene: Scene, paint: Paint, title: string): string {
     return `<rect x="${rect.x}" y="${rect.y}" width="${rect.width}" height="${rect.height}" rx="8" fill="#0b7285" fill-opacity="0.04" stroke="#9aa3ad"/>${words(text, rect.x + rect.width / 2, rect.y)}`;
   });
   const links = scene.links.map(
-    (link) => `<path d="${curve(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4"/><path d="${arrow(link.way)}" fill="#8d97a2"/>`,
+    (link) => `<path d="${curvePath(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4"/><path d="${arrowPath(link.way)}" fill="#8d97a2"/>`,
   );
   const boxes = scene.boxes.map((box) => {
     const rect = scene.rects.get(box.id);
@@ -39,9 +39,9 @@ export function sceneSvg(scene: Scene, paint: Paint, title: string): string {
 
 function words(text: Written | undefined, middle: number, top: number): string {
   if (!text) return "";
-  const title = text.title.map((line, at) => line_(line, middle, top + PAD_Y + 13 + at * TITLE_LINE, 13, 600));
+  const title = text.title.map((line, index) => line_(line, middle, top + PAD_Y + 13 + index * TITLE_LINE, 13, 600));
   const begin = top + PAD_Y + text.title.length * TITLE_LINE + 12;
-  return [...title, ...text.name.map((line, at) => line_(line, middle, begin + at * NAME_LINE, 12, 400))].join("");
+  return [...title, ...text.name.map((line, index) => line_(line, middle, begin + index * NAME_LINE, 12, 400))].join("");
 }
 
 function line_(text: string, x: number, y: number, size: number, weight: number): string {

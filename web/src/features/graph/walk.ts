@@ -2,8 +2,8 @@ import type { Rect } from "@/features/graph/arrange";
 
 export type Step = "up" | "down" | "left" | "right";
 
-/** Where an arrow key leads: up and down along edges, left and right to the nearest beside. */
-export function walk(from: string, step: Step, links: readonly { source: string; target: string }[], rects: ReadonlyMap<string, Rect>): string | null {
+/** The next box for an arrow key: up and down along edges, left and right to the nearest box. */
+export function nextBox(from: string, step: Step, links: readonly { source: string; target: string }[], rects: ReadonlyMap<string, Rect>): string | null {
   const here = rects.get(from);
   if (!here) return null;
   const middle = (rect: Rect) => rect.x + rect.width / 2;
@@ -23,15 +23,15 @@ export function walk(from: string, step: Step, links: readonly { source: string;
   );
 }
 
-function nearest(ids: readonly string[], rects: ReadonlyMap<string, Rect>, far: (rect: Rect) => number): string | null {
-  let found: string | null = null;
+function nearest(ids: readonly string[], rects: ReadonlyMap<string, Rect>, distance: (rect: Rect) => number): string | null {
+  let best: string | null = null;
   let least = Infinity;
   for (const id of ids) {
     const rect = rects.get(id);
-    if (rect && far(rect) < least) {
-      least = far(rect);
-      found = id;
+    if (rect && distance(rect) < least) {
+      least = distance(rect);
+      best = id;
     }
   }
-  return found;
+  return best;
 }

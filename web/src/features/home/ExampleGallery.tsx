@@ -12,11 +12,11 @@ import { Trouble } from "@/ui/Trouble";
 export function ExampleGallery({ choose }: { choose: (slug: string, name: string) => void }) {
   const [text, setText] = useState("");
   const examples = useQuery(examplesQuery);
-  if (examples.isError) return <Trouble error={examples.error} again={() => void examples.refetch()} />;
+  if (examples.isError) return <Trouble error={examples.error} retry={() => void examples.refetch()} />;
   if (!examples.data) return <Skeleton height={200} />;
-  const sought = text.trim().toLowerCase();
+  const searchText = text.trim().toLowerCase();
   const rows = examples.data.examples
-    .filter((one) => `${one.name} ${one.framework} ${one.domain}`.toLowerCase().includes(sought))
+    .filter((example) => `${example.name} ${example.framework} ${example.domain}`.toLowerCase().includes(searchText))
     .sort((a, b) => rank(a) - rank(b));
   return (
     <Stack gap="xs">
@@ -30,31 +30,37 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
       />
       <ScrollArea.Autosize mah={300} type="auto">
         <Stack gap={0} role="list" aria-label="Examples">
-          {rows.map((one) => {
-            const reason = !one.available ? (one.why_not ?? "not available here") : !one.can_run ? `no engine here reads ${formatName(one.format)}` : "";
+          {rows.map((example) => {
+            const reason = !example.available
+              ? (example.why_not ?? "not available here")
+              : !example.can_run
+                ? `no engine here reads ${formatName(example.format)}`
+                : "";
             return (
-              <Group key={one.slug} role="listitem" justify="space-between" wrap="nowrap" py={4} pr="sm" gap="sm">
+              <Group key={example.slug} role="listitem" justify="space-between" wrap="nowrap" py={4} pr="sm" gap="sm">
                 <Stack gap={0} style={{ minWidth: 0 }}>
                   <Group gap={8}>
                     <Text size="sm" fw={600}>
-                      {one.name}
+                      {example.name}
                     </Text>
                     <Badge size="sm" variant="default" tt="none">
-                      {formatName(one.format)}
+                      {formatName(example.format)}
                     </Badge>
                   </Group>
                   <Text size="xs" className="dim">
-                    {[one.domain, one.size_bytes != null && bytes(one.size_bytes), reason && `not available: ${reason}`].filter(Boolean).join(" · ")}
+                    {[example.domain, example.size_bytes != null && bytes(example.size_bytes), reason && `not available: ${reason}`]
+                      .filter(Boolean)
+                      .join(" · ")}
                   </Text>
                 </Stack>
-                <Tooltip label={reason ? `${reason}. ${one.fix ?? ""}` : "Add it to a new project"}>
+                <Tooltip label={reason ? `${reason}. ${example.fix ?? ""}` : "Add it to a new project"}>
                   <Button
                     size="compact-xs"
                     variant="light"
                     data-disabled={Boolean(reason) || undefined}
                     aria-disabled={Boolean(reason)}
-                    onClick={() => !reason && choose(one.slug, one.name)}
-                    aria-label={`Use ${one.name}`}
+                    onClick={() => !reason && choose(example.slug, example.name)}
+                    aria-label={`Use ${example.name}`}
                   >
                     Use
                   </Button>
@@ -73,4 +79,4 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
   );
 }
 
-const rank = (one: { available: boolean; can_run: boolean }): number => (one.available && one.can_run ? 0 : one.available ? 1 : 2);
+const rank = (example: { available: boolean; can_run: boolean }): number => (example.available && example.can_run ? 0 : example.available ? 1 : 2);

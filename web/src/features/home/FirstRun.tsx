@@ -3,12 +3,12 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { ModelSource } from "@/features/home/ModelSource";
 import { TryDemo } from "@/features/home/TryDemo";
-import { useBringing } from "@/features/home/useBringing";
+import { useModelImport } from "@/features/home/useModelImport";
 
 /** The two ways to begin. */
 export function FirstRun() {
   const navigate = useNavigate();
-  const bring = useBringing((model) => void navigate({ to: "/new", search: { project: model.project_id, model: model.id } }));
+  const bring = useModelImport((model) => void navigate({ to: "/new", search: { project: model.project_id, model: model.id } }));
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TryDemo />

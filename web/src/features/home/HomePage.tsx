@@ -14,13 +14,13 @@ import { Page } from "@/ui/Page";
 import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 
-const AT_ONCE = 6; // fill a window; the others come when those are painted
+const AT_ONCE = 6; // fill a window; the others follow after the first paint
 
 export function HomePage() {
   const { text } = useSearch({ from: "/" });
   const navigate = useNavigate();
   const projects = useInfiniteQuery(projectsQuery(text ? { text } : {}));
-  const seek = useDebouncedCallback((said: string) => void navigate({ to: "/", search: said.trim() ? { text: said.trim() } : {}, replace: true }), 250);
+  const search = useDebouncedCallback((typed: string) => void navigate({ to: "/", search: typed.trim() ? { text: typed.trim() } : {}, replace: true }), 250);
   const filter = useRef<HTMLInputElement>(null);
   usePageKeys(
     useCallback((key) => {
@@ -29,7 +29,7 @@ export function HomePage() {
     }, []),
   );
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
-  const shown = rows.slice(0, Math.max(AT_ONCE, useDeferredValue(rows.length, 0)));
+  const visible = rows.slice(0, Math.max(AT_ONCE, useDeferredValue(rows.length, 0)));
   const isFirst = projects.isSuccess && rows.length === 0 && !text;
   if (isFirst)
     return (
@@ -52,11 +52,11 @@ export function HomePage() {
         placeholder="Find a project"
         aria-label="Find a project"
         defaultValue={text ?? ""}
-        onChange={(event) => seek(event.currentTarget.value)}
+        onChange={(event) => search(event.currentTarget.value)}
         maw={360}
         ref={filter}
       />
-      {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
+      {projects.isError && <Trouble error={projects.error} retry={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (
         <Empty
           title="No project name contains that"
@@ -71,7 +71,7 @@ export function HomePage() {
       )}
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
         {projects.isPending && [0, 1, 2].map((n) => <Skeleton key={n} height={170} />)}
-        {shown.map((project) => (
+        {visible.map((project) => (
           <ProjectCard key={project.id} project={project} />
         ))}
       </SimpleGrid>

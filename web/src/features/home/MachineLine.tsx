@@ -11,7 +11,7 @@ import { isForPeople } from "@/format/words";
 export function MachineLine() {
   const system = useQuery(systemQuery);
   const engines = useQuery(enginesQuery);
-  const known = engines.data?.engines.filter(isForPeople) ?? [];
+  const usable = engines.data?.engines.filter(isForPeople) ?? [];
   if (system.isPending) return <Skeleton height={64} />;
   return (
     <Card component="section" aria-label="This machine" padding="sm">
@@ -20,7 +20,7 @@ export function MachineLine() {
           <Text size="sm">
             This machine: <strong>{system.data ? machineWords(system.data.machine) : "–"}</strong>
           </Text>
-          {known.map((engine) => (
+          {usable.map((engine) => (
             <Engine key={engine.name} engine={engine} />
           ))}
           <Anchor component={Link} to="/system" size="sm" ml="auto">

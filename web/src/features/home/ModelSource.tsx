@@ -3,14 +3,14 @@ import { lazy, Suspense } from "react";
 
 import { DropArea } from "@/features/home/DropArea";
 import { UnderWay } from "@/features/home/UnderWay";
-import type { Bring } from "@/features/home/useBringing";
+import type { ModelImport } from "@/features/home/useModelImport";
 import { Trouble } from "@/ui/Trouble";
 
-const ServerFolders = lazy(() => import("@/features/home/ServerFolders").then((found) => ({ default: found.ServerFolders })));
-const ExampleGallery = lazy(() => import("@/features/home/ExampleGallery").then((found) => ({ default: found.ExampleGallery })));
+const ServerFolders = lazy(() => import("@/features/home/ServerFolders").then((module) => ({ default: module.ServerFolders })));
+const ExampleGallery = lazy(() => import("@/features/home/ExampleGallery").then((module) => ({ default: module.ExampleGallery })));
 
 /** The three ways in: a file of yours, a file of the server, an example. */
-export function ModelSource({ bring }: { bring: Bring }) {
+export function ModelSource({ bring }: { bring: ModelImport }) {
   if (bring.now.step !== "idle" && bring.now.step !== "refused") return <UnderWay now={bring.now} stop={bring.stop} />;
   return (
     <Stack gap="sm">

@@ -4,13 +4,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetailsDocument, ProjectDocument } from "@/api/schema.gen";
 import { nameFor } from "@/features/home/chosenFiles";
 import { ModelSource } from "@/features/home/ModelSource";
-import { useBringing } from "@/features/home/useBringing";
+import { useModelImport } from "@/features/home/useModelImport";
 import { MissingWeights } from "@/ui/MissingWeights";
 import { ModelFacts } from "@/ui/ModelFacts";
 import { Page } from "@/ui/Page";
@@ -18,18 +18,18 @@ import { Trouble } from "@/ui/Trouble";
 import { TrustPanel } from "@/ui/TrustPanel";
 import { TryInference } from "@/ui/TryInference";
 
-/** Model, check, name; on one page, and where we are stands in the address. */
+/** Model, check, name; on one page; the address has the current step. */
 export function NewProjectPage() {
   const { model: modelId, project: projectId } = useSearch({ from: "/new" });
   const navigate = useNavigate();
   const model = useQuery({ ...modelQuery(modelId ?? 0), enabled: modelId !== undefined });
   const project = useQuery({ ...projectQuery(projectId ?? 0), enabled: projectId !== undefined });
-  const bring = useBringing(
-    (found) => void navigate({ to: "/new", search: { project: found.project_id, model: found.id } }),
+  const bring = useModelImport(
+    (model) => void navigate({ to: "/new", search: { project: model.project_id, model: model.id } }),
     modelId === undefined ? (projectId ?? null) : null,
   );
   const isAdding = project.data !== undefined && !project.data.is_draft;
-  const again = () => void navigate({ to: "/new", search: isAdding ? { project: projectId } : {} });
+  const startAgain = () => void navigate({ to: "/new", search: isAdding ? { project: projectId } : {} });
   const error = model.error ?? project.error;
   return (
     <Page title={isAdding ? `Add a model to ${project.data.name}` : "New project"}>
@@ -38,7 +38,7 @@ export function NewProjectPage() {
       </Step>
       {error && (
         <Trouble error={error}>
-          <Button size="xs" variant="default" onClick={again}>
+          <Button size="xs" variant="default" onClick={startAgain}>
             Choose a model
           </Button>
         </Trouble>
@@ -48,7 +48,11 @@ export function NewProjectPage() {
           <Step number={2} title="Check" isDone={model.data?.state === "ready"}>
             {model.data ? <Check model={model.data} /> : <Skeleton height={220} />}
           </Step>
-          {model.data && project.data ? <Finish key={model.data.id} model={model.data} project={project.data} again={again} /> : <Skeleton height={90} />}
+          {model.data && project.data ? (
+            <Finish key={model.data.id} model={model.data} project={project.data} startAgain={startAgain} />
+          ) : (
+            <Skeleton height={90} />
+          )}
         </>
       )}
       {modelId === undefined && (
@@ -101,7 +105,7 @@ function Check({ model }: { model: ModelDetailsDocument }) {
   );
 }
 
-function Finish({ model, project, again }: { model: ModelDetailsDocument; project: ProjectDocument; again: () => void }) {
+function Finish({ model, project, startAgain }: { model: ModelDetailsDocument; project: ProjectDocument; startAgain: () => void }) {
   const [name, setName] = useState(project.is_draft ? nameFor(model.name) : project.name);
   const [isMeasuring, setMeasuring] = useState(true);
   const cache = useQueryClient();
@@ -112,10 +116,10 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
   const finish = useMutation({
     mutationFn: async () => {
       if (project.is_draft) {
-        await told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: { name } }));
+        await answerOf(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: { name } }));
       }
       if (withBenchmark) {
-        await told(api.POST("/api/v1/benchmarks", { body: { project_id, model_id: model.id } }));
+        await answerOf(api.POST("/api/v1/benchmarks", { body: { project_id, model_id: model.id } }));
       }
     },
     onSuccess: async () => {
@@ -126,9 +130,9 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
   const discard = useMutation({
     mutationFn: () =>
       project.is_draft
-        ? told(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } }))
-        : told(api.DELETE("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } } })),
-    onSuccess: again,
+        ? answerOf(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } }))
+        : answerOf(api.DELETE("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } } })),
+    onSuccess: startAgain,
   });
   return (
     <Step number={3} title={project.is_draft ? "Name" : "Add"} isDone={false}>

@@ -8,21 +8,21 @@ import { bytes } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Trouble } from "@/ui/Trouble";
 
-/** Files of the server's own disk, below the folders that it was started with. */
+/** Files of the server's own disk, below its configured folders. */
 export function ServerFolders({ choose }: { choose: (path: string) => void }) {
   const [path, setPath] = useState("");
   const files = useQuery(filesQuery(path));
-  if (files.isError) return <Trouble error={files.error} again={() => (path ? setPath("") : void files.refetch())} />;
+  if (files.isError) return <Trouble error={files.error} retry={() => (path ? setPath("") : void files.refetch())} />;
   const steps = path.split("/").filter(Boolean);
-  const at = (name: string) => (path ? `${path}/${name}` : name);
+  const pathTo = (name: string) => (path ? `${path}/${name}` : name);
   return (
     <Stack gap="xs">
       <Breadcrumbs>
         <Anchor component="button" type="button" size="sm" onClick={() => setPath("")}>
           All folders
         </Anchor>
-        {steps.map((step, place) => (
-          <Anchor key={place} component="button" type="button" size="sm" onClick={() => setPath(steps.slice(0, place + 1).join("/"))}>
+        {steps.map((step, index) => (
+          <Anchor key={index} component="button" type="button" size="sm" onClick={() => setPath(steps.slice(0, index + 1).join("/"))}>
             {step}
           </Anchor>
         ))}
@@ -41,7 +41,7 @@ export function ServerFolders({ choose }: { choose: (path: string) => void }) {
             {files.data.entries.map((entry) => (
               <Group key={entry.name} role="listitem" justify="space-between" wrap="nowrap" py={2} pr="sm">
                 {entry.kind === "folder" ? (
-                  <UnstyledButton onClick={() => setPath(at(entry.name))} py={4}>
+                  <UnstyledButton onClick={() => setPath(pathTo(entry.name))} py={4}>
                     <Group gap={8} wrap="nowrap">
                       <IconFolder size={18} aria-hidden />
                       <Text size="sm">{entry.name}</Text>
@@ -59,7 +59,7 @@ export function ServerFolders({ choose }: { choose: (path: string) => void }) {
                   </Group>
                 )}
                 {entry.kind === "file" && (
-                  <Button size="compact-xs" variant="light" onClick={() => choose(at(entry.name))} aria-label={`Use ${entry.name}`}>
+                  <Button size="compact-xs" variant="light" onClick={() => choose(pathTo(entry.name))} aria-label={`Use ${entry.name}`}>
                     Use
                   </Button>
                 )}

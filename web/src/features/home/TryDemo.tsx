@@ -3,7 +3,7 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import { Trouble } from "@/ui/Trouble";
 
@@ -11,7 +11,7 @@ export function TryDemo() {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const make = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/demo")),
+    mutationFn: () => answerOf(api.POST("/api/v1/demo")),
     onSuccess: async ({ project_id }) => {
       void cache.invalidateQueries({ queryKey: queryKeys.projects });
       await navigate({ to: "/p/$pid", params: { pid: project_id } });

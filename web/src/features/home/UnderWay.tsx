@@ -1,11 +1,11 @@
 import { Button, Group, Progress, Stack, Text } from "@mantine/core";
 
 import { useFetches } from "@/api/progress";
-import type { Bringing } from "@/features/home/useBringing";
+import type { ImportState } from "@/features/home/useModelImport";
 import { bytes, percent } from "@/format/numbers";
 
-/** How far a model is on its way in. */
-export function UnderWay({ now, stop }: { now: Bringing; stop: () => void }) {
+/** The progress of importing a model. */
+export function UnderWay({ now, stop }: { now: ImportState; stop: () => void }) {
   const fetches = useFetches();
   if (now.step === "idle" || now.step === "refused") return null;
   const fetched = now.step === "fetching" ? fetches.get(now.example) : undefined;

@@ -4,7 +4,7 @@ import { modelAmong, nameFor, weightsAmong } from "@/features/home/chosenFiles";
 
 const files = [{ name: "big.onnx.data" }, { name: "big.onnx" }];
 
-test("the model is found among its weights", () => {
+test("the model is recognised among its weights", () => {
   expect(modelAmong(files)?.name).toBe("big.onnx");
   expect(modelAmong([{ name: "notes.txt" }])?.name).toBe("notes.txt");
 });

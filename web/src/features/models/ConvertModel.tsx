@@ -4,14 +4,14 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { api, Refused, told } from "@/api/client";
+import { api, Refused, answerOf } from "@/api/client";
 import { conversionsQuery } from "@/api/queries";
 import type { Possibility } from "@/api/parts";
 import type { ConversionJobDocument, ModelDetailsDocument } from "@/api/schema.gen";
 import { largestError } from "@/features/models/checks";
 import { Trouble } from "@/ui/Trouble";
 
-/** The same network in another format, made by the server and checked against this one. */
+/** The same network in another format, converted by the server and checked against this model. */
 export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -29,16 +29,21 @@ export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
 }
 
 function Formats({ model }: { model: ModelDetailsDocument }) {
-  const found = useQuery(conversionsQuery(model.id));
-  if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
-  if (!found.data) return <Skeleton height={180} />;
-  const { possible, conversions } = found.data;
+  const query = useQuery(conversionsQuery(model.id));
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
+  if (!query.data) return <Skeleton height={180} />;
+  const { possible, conversions } = query.data;
   return (
     <Stack gap="md">
       <Text size="sm">Both models are run on the same inputs. The result is kept only if its outputs agree.</Text>
       <Stack gap="md" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
-        {possible.map((one) => (
-          <Format key={one.to} model={model} possible={one} latest={conversions.filter((made) => made.to === one.to).at(-1)} />
+        {possible.map((possibility) => (
+          <Format
+            key={possibility.to}
+            model={model}
+            possible={possibility}
+            latest={conversions.filter((conversion) => conversion.to === possibility.to).at(-1)}
+          />
         ))}
       </Stack>
     </Stack>
@@ -47,10 +52,10 @@ function Formats({ model }: { model: ModelDetailsDocument }) {
 
 function Format({ model, possible, latest }: { model: ModelDetailsDocument; possible: Possibility; latest?: ConversionJobDocument }) {
   const cache = useQueryClient();
-  const again = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
+  const refetchConversions = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
   const start = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/models/{model_id}/conversions", { params: { path: { model_id: model.id } }, body: { to: possible.to } })),
-    onSuccess: again,
+    mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/conversions", { params: { path: { model_id: model.id } }, body: { to: possible.to } })),
+    onSuccess: refetchConversions,
   });
   const isRunning = latest?.state === "converting";
   return (
@@ -80,7 +85,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Standing({ of, title }: { of: ConversionJobDocument; title: string }) {
   const cancel = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/conversions/{conversion_id}/cancel", { params: { path: { conversion_id: of.id } } })),
+    mutationFn: () => answerOf(api.POST("/api/v1/conversions/{conversion_id}/cancel", { params: { path: { conversion_id: of.id } } })),
   });
   switch (of.state) {
     case "converting":

@@ -2,18 +2,18 @@ import { ActionIcon, Menu } from "@mantine/core";
 import { IconDotsVertical, IconDownload, IconSitemap, IconTrash } from "@tabler/icons-react";
 import { Link, useNavigate } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import type { ModelSummary } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
 
-export function ModelMenu({ model, after }: { model: ModelSummary; after?: () => void }) {
+export function ModelMenu({ model, onRemoved }: { model: ModelSummary; onRemoved?: () => void }) {
   const navigate = useNavigate();
   const path = { model_id: model.id };
   const remove = () => {
     removeSoon(`model ${model.id}`, `${model.name} and what was measured with it`, () =>
-      told(api.DELETE("/api/v1/models/{model_id}", { params: { path, query: { cascade: true } } })),
+      answerOf(api.DELETE("/api/v1/models/{model_id}", { params: { path, query: { cascade: true } } })),
     );
-    after?.();
+    onRemoved?.();
   };
   return (
     <Menu position="bottom-end">

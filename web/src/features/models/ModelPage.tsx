@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
@@ -25,18 +25,18 @@ import { TryInference } from "@/ui/TryInference";
 export function ModelPage() {
   const { mid, pid } = useParams({ from: "/p/$pid/models/$mid" });
   const navigate = useNavigate();
-  const found = useQuery(modelQuery(mid));
+  const query = useQuery(modelQuery(mid));
   const back = () => void navigate({ to: "/p/$pid/models", params: { pid } });
-  if (found.isError)
+  if (query.isError)
     return (
-      <Trouble error={found.error} again={() => void found.refetch()}>
+      <Trouble error={query.error} retry={() => void query.refetch()}>
         <Button size="xs" variant="default" onClick={back}>
           All models
         </Button>
       </Trouble>
     );
-  if (!found.data) return <Skeleton height={360} />;
-  const model = found.data;
+  if (!query.data) return <Skeleton height={360} />;
+  const model = query.data;
   return (
     <Page
       title={model.name}
@@ -49,7 +49,7 @@ export function ModelPage() {
             Download
           </Button>
           <ConvertModel model={model} />
-          <ModelMenu model={model} after={back} />
+          <ModelMenu model={model} onRemoved={back} />
         </>
       }
     >
@@ -119,8 +119,8 @@ function Operators({ model }: { model: ModelDetailsDocument }) {
 function Unread({ model }: { model: ModelDetailsDocument }) {
   const cache = useQueryClient();
   const look = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
-    onSuccess: (found) => cache.setQueryData(modelQuery(model.id).queryKey, found),
+    mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
+    onSuccess: (updated) => cache.setQueryData(modelQuery(model.id).queryKey, updated),
   });
   return (
     <Alert color="gray" title="This file has not been inspected yet">
@@ -136,9 +136,9 @@ function Rename({ model }: { model: ModelDetailsDocument }) {
   const [name, setName] = useState<string | null>(null);
   const cache = useQueryClient();
   const rename = useMutation({
-    mutationFn: (said: string) => told(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: said } })),
-    onSuccess: (found) => {
-      cache.setQueryData(modelQuery(model.id).queryKey, found);
+    mutationFn: (newName: string) => answerOf(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: newName } })),
+    onSuccess: (updated) => {
+      cache.setQueryData(modelQuery(model.id).queryKey, updated);
       void cache.invalidateQueries({ queryKey: queryKeys.models });
     },
   });

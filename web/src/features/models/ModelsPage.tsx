@@ -7,23 +7,23 @@ import { modelsQuery } from "@/api/queries";
 import type { ModelSummary } from "@/api/schema.gen";
 import { ModelMenu } from "@/features/models/ModelMenu";
 import { ModelState } from "@/features/models/ModelState";
-import { ORIGINS, sorted, type Sorting } from "@/features/models/sorting";
+import { ORIGINS, sortModels, type Sorting } from "@/features/models/sorting";
 import { bytes } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { useLeaving } from "@/ui/undo";
+import { usePendingRemovals } from "@/ui/undo";
 
 export function ModelsPage() {
   const { pid } = useParams({ from: "/p/$pid/models" });
   const { sort } = useSearch({ from: "/p/$pid/models" });
   const navigate = useNavigate();
-  const leaving = useLeaving();
+  const pendingRemovals = usePendingRemovals();
   const models = useQuery(modelsQuery(pid));
   const by: Sorting = sort === "name" || sort === "size" ? sort : "new";
-  const rows = sorted(models.data?.items ?? [], by).filter((model) => !leaving.has(`model ${model.id}`));
+  const rows = sortModels(models.data?.items ?? [], by).filter((model) => !pendingRemovals.has(`model ${model.id}`));
   const add = (
     <Button renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />} leftSection={<IconPlus size={16} />}>
       Add model
@@ -31,7 +31,7 @@ export function ModelsPage() {
   );
   return (
     <Page title="Models" actions={rows.length > 0 && add}>
-      {models.isError && <Trouble error={models.error} again={() => void models.refetch()} />}
+      {models.isError && <Trouble error={models.error} retry={() => void models.refetch()} />}
       {models.isPending && [0, 1].map((n) => <Skeleton key={n} height={78} />)}
       {models.isSuccess && rows.length === 0 && (
         <Empty title="No model yet" actions={add}>

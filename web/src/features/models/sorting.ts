@@ -2,7 +2,7 @@ import type { ModelSummary } from "@/api/schema.gen";
 
 export type Sorting = "new" | "name" | "size";
 
-export function sorted(models: readonly ModelSummary[], by: Sorting): ModelSummary[] {
+export function sortModels(models: readonly ModelSummary[], by: Sorting): ModelSummary[] {
   const rows = [...models];
   if (by === "name") return rows.sort((a, b) => a.name.localeCompare(b.name));
   if (by === "size") return rows.sort((a, b) => (b.size_bytes ?? -1) - (a.size_bytes ?? -1));

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { EngineDocument } from "@/api/parts";
@@ -29,7 +29,7 @@ export function AddProfile({ pid, close, added }: Props) {
         <Form
           pid={pid}
           models={models.data.items}
-          engines={engines.data.engines.filter((one) => isForPeople(one) || models.data.items.some((model) => model.format === "scripted"))}
+          engines={engines.data.engines.filter((engine) => isForPeople(engine) || models.data.items.some((model) => model.format === "scripted"))}
           cores={coresOf(system.data?.host)}
           close={close}
           added={added}
@@ -42,15 +42,15 @@ export function AddProfile({ pid, close, added }: Props) {
 }
 
 function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelSummary[]; engines: EngineDocument[]; cores: number }) {
-  const [modelId, setModel] = useState<number | null>((models.find((one) => one.state === "ready") ?? models[0])?.id ?? null);
+  const [modelId, setModel] = useState<number | null>((models.find((model) => model.state === "ready") ?? models[0])?.id ?? null);
   const [engine, setEngine] = useState("");
   const [cores, setCores] = useState<string | number>(most);
   const [batch, setBatch] = useState<string | number>(1);
   const [repeats, setRepeats] = useState<string | number>(5);
-  const model = models.find((one) => one.id === modelId);
+  const model = models.find((model) => model.id === modelId);
   const run = useMutation({
     mutationFn: () =>
-      told(
+      answerOf(
         api.POST("/api/v1/profiles", {
           body: {
             project_id: pid,
@@ -72,9 +72,9 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
           },
         }),
       ),
-    onSuccess: (made) => {
+    onSuccess: (profile) => {
       void queries.invalidateQueries({ queryKey: queryKeys.profiles });
-      added(made);
+      added(profile);
     },
   });
   const isWhole = [cores, batch, repeats].every((value) => Number.isInteger(Number(value)) && Number(value) >= 1);
@@ -98,7 +98,7 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
         <ReasonedSelect
           label="Inference engine"
           value={engine}
-          options={[{ value: "", label: "The first one that can read the model", reason: null }, ...engines.map((one) => engineOption(one, model))]}
+          options={[{ value: "", label: "The first one that can read the model", reason: null }, ...engines.map((engine) => engineOption(engine, model))]}
           change={setEngine}
         />
         <Group grow align="flex-start">

@@ -6,7 +6,7 @@ import { Chart } from "@/charts/Chart";
 import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
 import { shareText, sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Limit, type Slice, type Unit } from "@/charts/profileRows";
 import { drawTreemap } from "@/charts/profileTreemap";
-import { NOTHING, decimals, plain } from "@/format/numbers";
+import { NOTHING, decimals, fixedText } from "@/format/numbers";
 import { DataTable, type Column } from "@/ui/DataTable";
 
 type Props = { result: ProfileDocument; by: By; view: "bars" | "treemap" | "table"; isShare: boolean; jump: (name: string) => void };
@@ -62,7 +62,7 @@ function SliceTable({ slices, by, jump, hasLimits }: TableProps) {
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
     { id: "gflops", header: "GFLOP/s", value: (row) => row.limit.gflops, show: (row) => rate(row.limit.gflops), isNumber: true },
     { id: "gbytes", header: "GB/s", value: (row) => row.limit.gbytes, show: (row) => rate(row.limit.gbytes), isNumber: true },
-    // Without the machine's peaks nothing is known of any row: the page says so once, and what to do.
+    // Without the machine's peaks no row has a limit: the page says so once, with what to do.
     ...(hasLimits ? [{ id: "limit", header: "Limit", value: (row: Slice) => row.limit.bound, show: (row: Slice) => <LimitBadge limit={row.limit} /> }] : []),
   ];
   return <DataTable label={`Time by ${by}`} rows={slices} columns={columns} rowId={(row) => `${row.name}\n${row.op}\n${row.ms}`} />;
@@ -83,10 +83,10 @@ function Unknown({ why }: { why: string }) {
   );
 }
 
-const rate = (value: number | null) => (value === null ? NOTHING : plain(value, decimals(value, 3)));
+const rate = (value: number | null) => (value === null ? NOTHING : fixedText(value, decimals(value, 3)));
 const COLORS = { compute: "blue", memory: "grape", overhead: "gray" } as const;
 
-/** What keeps it from being faster; why is in the words behind it. */
+/** What limits it; the tooltip says why. */
 function LimitBadge({ limit }: { limit: Limit }) {
   if (limit.bound === null) return <Unknown why={limit.reason} />;
   return (

@@ -26,7 +26,7 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
   const result = useQuery({ ...profileResultQuery(run ?? ""), enabled: run !== undefined });
   const diff = useQuery({ ...profileDiffQuery(a.profile.id, otherId, by === "node" ? "node" : "op"), enabled: run !== undefined });
   const error = other.error ?? result.error ?? diff.error;
-  if (error) return <Trouble error={error} again={() => void Promise.all([other.refetch(), result.refetch(), diff.refetch()])} />;
+  if (error) return <Trouble error={error} retry={() => void Promise.all([other.refetch(), result.refetch(), diff.refetch()])} />;
   if (other.data && run === undefined) return <Text>Profile #{otherId} has no result yet. Run it first.</Text>;
   if (!other.data || !result.data || !diff.data) return <Skeleton height={420} />;
   return <Changes a={a} b={{ profile: other.data, result: result.data }} diff={diff.data} by={by} isTable={isTable} jump={jump} />;
@@ -37,12 +37,12 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
   const labels = useMemo(() => ({ a: sideName(a), b: sideName(b) }), [a, b]);
   const draw = useMemo(() => drawChanges(changes), [changes]);
   const open = (name: string) => {
-    const change = changes.find((one) => one.name === name);
+    const change = changes.find((other) => other.name === name);
     const side = change?.b ? b : a;
     const first = (change?.b ?? change?.a)?.names[0] ?? name;
     jump(first, side.result, { model: side.profile.model_id, profile: side.profile.id });
   };
-  const isOnly = changes.some((one) => !one.a || !one.b);
+  const isOnly = changes.some((other) => !other.a || !other.b);
   return (
     <Stack gap="sm">
       {diff.warning !== null && <Caution title="Measured under unlike conditions">{diff.warning}</Caution>}
@@ -75,7 +75,7 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
   );
 }
 
-/** No two profiles have the same: names may repeat, numbers do not. */
+/** Unique for each profile: names may repeat, numbers do not. */
 const sideName = ({ profile, result }: Side): string => `#${profile.id} ${profile.name}, ${engineTitle(result.engine)}`;
 
 /** A whole call of one side, and how far to trust it. */

@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react";
 
 import { engineTitle } from "@/api/engines";
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
 import type { ProfileDetailsDocument, ProfileDocument } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
@@ -14,7 +14,7 @@ import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { duration, intervalOf, percent, plural } from "@/format/numbers";
-import { cellName, sentence } from "@/format/words";
+import { cellName, capitalize } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
@@ -33,29 +33,29 @@ export function ProfilePage() {
   const { pid, fid } = useParams({ from: FROM });
   const navigate = useNavigate({ from: FROM });
   const profile = useQuery(profileQuery(fid));
-  if (profile.isError) return <Trouble error={profile.error} again={() => void profile.refetch()} />;
+  if (profile.isError) return <Trouble error={profile.error} retry={() => void profile.refetch()} />;
   if (!profile.data) return <Skeleton height={480} />;
-  const found = profile.data;
+  const details = profile.data;
   return (
-    <Page title={found.name} actions={<ProfileMenu profile={found} removed={() => void navigate({ to: "/p/$pid/profiles", params: { pid } })} />}>
+    <Page title={details.name} actions={<ProfileMenu profile={details} removed={() => void navigate({ to: "/p/$pid/profiles", params: { pid } })} />}>
       <Group gap="sm">
-        <StateBadge state={found.state} />
-        <NoiseBadge of={found.summary} />
+        <StateBadge state={details.state} />
+        <NoiseBadge of={details.summary} />
         <Text size="sm" className="dim">
-          Profile #{found.id} of
+          Profile #{details.id} of
         </Text>
-        <Anchor component={Link} to={`/p/${pid}/models/${found.model_id}`} size="sm">
-          {found.model_name}
+        <Anchor component={Link} to={`/p/${pid}/models/${details.model_id}`} size="sm">
+          {details.model_name}
         </Anchor>
-        <Ago at={found.last_run_at ?? found.created_at} />
-        {found.latest_run && (
+        <Ago at={details.last_run_at ?? details.created_at} />
+        {details.latest_run && (
           <Text size="sm" className="dim">
-            run #{found.latest_run.number}
+            run #{details.latest_run.number}
           </Text>
         )}
       </Group>
-      <Standing profile={found} />
-      {found.agreement && <Result profile={found} runId={found.agreement.run_id} />}
+      <ProfileStatus profile={details} />
+      {details.agreement && <Result profile={details} runId={details.agreement.run_id} />}
       <Section title="Notes">
         <NoteEditor kind="profile" id={fid} invitation="What did you learn from it?" />
       </Section>
@@ -64,9 +64,9 @@ export function ProfilePage() {
 }
 
 /** What it is doing, or why it has no result. */
-function Standing({ profile }: { profile: ProfileDetailsDocument }) {
+function ProfileStatus({ profile }: { profile: ProfileDetailsDocument }) {
   const { state, latest_run: run } = profile;
-  const standing = useStanding(run?.job_id);
+  const progress = useJobProgress(run?.job_id);
   const jobId = run?.job_id ?? null;
   if (state === "draft") {
     return (
@@ -78,7 +78,7 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
     );
   }
   if (state === "queued" || state === "running") {
-    const share = standing && standing.units_planned > 0 ? (100 * standing.units_done) / standing.units_planned : 0;
+    const share = progress && progress.units_planned > 0 ? (100 * progress.units_done) / progress.units_planned : 0;
     return (
       <Section
         title={state === "queued" ? "Waiting in the queue" : "Profiling"}
@@ -92,8 +92,8 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
       >
         <Progress value={share} aria-label="Progress of the profile" />
         <Text size="sm" className="dim">
-          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing}` : "Starts as soon as its cores are free."}
-          {standing?.remaining_s != null && ` About ${duration(standing.remaining_s)} left.`}
+          {progress ? `Repeat ${progress.units_done} of ${progress.units_planned} done. ${progress.doing}` : "Starts as soon as its cores are free."}
+          {progress?.remaining_s != null && ` About ${duration(progress.remaining_s)} left.`}
         </Text>
       </Section>
     );
@@ -134,27 +134,27 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
 
 function Result({ profile, runId }: { profile: ProfileDetailsDocument; runId: string }) {
   const result = useQuery(profileResultQuery(runId));
-  if (result.isError) return <Trouble error={result.error} again={() => void result.refetch()} />;
+  if (result.isError) return <Trouble error={result.error} retry={() => void result.refetch()} />;
   if (result.isPending) return <Skeleton height={420} />;
-  return result.data ? <Shown profile={profile} result={result.data} /> : null;
+  return result.data ? <ResultView profile={profile} result={result.data} /> : null;
 }
 
-function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: ProfileDocument }) {
+function ResultView({ profile, result }: { profile: ProfileDetailsDocument; result: ProfileDocument }) {
   const { pid, fid } = useParams({ from: FROM });
   const search = useSearch({ from: FROM });
   const navigate = useNavigate({ from: FROM });
   const others = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 200 }));
-  const rows = (others.data?.pages ?? []).flatMap((page) => page.items).filter((one) => one.id !== fid && one.last_run_at !== null);
+  const rows = (others.data?.pages ?? []).flatMap((page) => page.items).filter((row) => row.id !== fid && row.last_run_at !== null);
   const by = search.by ?? "operator";
   const view = search.view ?? "bars";
   const change = useCallback(
     (to: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false }),
     [navigate],
   );
-  // A node is shown itself; of an operator, its slowest node.
+  // For a node, opens that node; for an operator, its slowest node.
   const jump = useCallback(
     (name: string, of: ProfileDocument, at: { model: number; profile: number }) => {
-      const node = by === "node" ? name : (of.nodes.find((one) => one.op_type === name)?.node ?? undefined);
+      const node = by === "node" ? name : (of.nodes.find((row) => row.op_type === name)?.node ?? undefined);
       void navigate({ to: "/p/$pid/models/$mid/graph", params: { pid, mid: at.model }, search: { color: "time", profile: at.profile, node } });
     },
     [navigate, pid, by],
@@ -276,7 +276,7 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
         <Stack gap={2}>
           {result.notes.map((note) => (
             <Text key={note} size="sm" className="dim">
-              {sentence(note)}
+              {capitalize(note)}
             </Text>
           ))}
         </Stack>
@@ -293,18 +293,18 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
 
 const SLOWEST = 3;
 
-/** What keeps the slowest from being faster, in numbers; or how to find out. */
+/** What limits the slowest, in numbers; or how to find out. */
 function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "node" }) {
-  const rows = by === "node" ? result.nodes.map((one) => ({ ...one, name: one.node })) : result.operators.map((one) => ({ ...one, name: one.op_type }));
+  const rows = by === "node" ? result.nodes.map((row) => ({ ...row, name: row.node })) : result.operators.map((row) => ({ ...row, name: row.op_type }));
   const isKnown = result.roof.ridge_flop_per_byte !== null;
   const command = result.roof.text.split("`")[1];
   return (
     <Section title="What limits the time">
       <Stack gap={4}>
         {isKnown &&
-          rows.slice(0, SLOWEST).map((one) => (
-            <Text key={`${one.name} ${one.total_ms.value}`} size="sm" style={{ overflowWrap: "anywhere" }}>
-              <b>{one.name}</b>: {one.work.bound ?? "not known"}. <span className="dim">{one.work.bound_reason}.</span>
+          rows.slice(0, SLOWEST).map((row) => (
+            <Text key={`${row.name} ${row.total_ms.value}`} size="sm" style={{ overflowWrap: "anywhere" }}>
+              <b>{row.name}</b>: {row.work.bound ?? "not known"}. <span className="dim">{row.work.bound_reason}.</span>
             </Text>
           ))}
         <Group gap={4} wrap="nowrap">

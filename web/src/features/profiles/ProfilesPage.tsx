@@ -17,7 +17,7 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
-import { useLeaving } from "@/ui/undo";
+import { usePendingRemovals } from "@/ui/undo";
 
 const FROM = "/p/$pid/profiles" as const;
 
@@ -28,8 +28,8 @@ export function ProfilesPage() {
   const navigate = useNavigate({ from: FROM });
   const list = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 50 }));
   const models = useQuery(modelsQuery(pid));
-  const leaving = useLeaving();
-  const rows = (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !leaving.has(profileKey(row.id)));
+  const pendingRemovals = usePendingRemovals();
+  const rows = (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !pendingRemovals.has(profileKey(row.id)));
   const names = new Map((models.data?.items ?? []).map((model) => [model.id, model.name]));
   const setAdding = (isAdding: boolean) => void navigate({ search: { add: isAdding || undefined }, replace: true });
   const open = (
@@ -40,11 +40,11 @@ export function ProfilesPage() {
   return (
     <Page title="Profiles" actions={rows.length > 0 && open}>
       {list.isError ? (
-        <Trouble error={list.error} again={() => void list.refetch()} />
+        <Trouble error={list.error} retry={() => void list.refetch()} />
       ) : list.isPending ? (
         <Stack>
-          {[0, 1, 2].map((at) => (
-            <Skeleton key={at} height={86} />
+          {[0, 1, 2].map((index) => (
+            <Skeleton key={index} height={86} />
           ))}
         </Stack>
       ) : rows.length === 0 ? (
@@ -64,7 +64,11 @@ export function ProfilesPage() {
         </Stack>
       )}
       {add && (
-        <AddProfile pid={pid} close={() => setAdding(false)} added={(made) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: made.id } })} />
+        <AddProfile
+          pid={pid}
+          close={() => setAdding(false)}
+          added={(profile) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: profile.id } })}
+        />
       )}
     </Page>
   );

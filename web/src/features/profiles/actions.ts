@@ -1,19 +1,19 @@
 import { notifications } from "@mantine/notifications";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import { removeSoon } from "@/ui/undo";
-import { toldOf } from "@/ui/Trouble";
+import { errorText } from "@/ui/Trouble";
 
 export const profileKey = (id: number): string => `profile ${id}`;
 
-/** Tells of what the server refused, where no form is there to show it. */
-async function attempt(what: string, doing: Promise<unknown>): Promise<void> {
+/** Notifies of a refusal when there is no form to show it. */
+async function attempt(what: string, request: Promise<unknown>): Promise<void> {
   try {
-    await doing;
+    await request;
   } catch (error) {
-    const { title, why, fix } = toldOf(error);
+    const { title, why, fix } = errorText(error);
     notifications.show({ color: "red", title: what, message: [title, why, fix].filter(Boolean).join(". "), autoClose: 12_000 });
   }
   void queries.invalidateQueries({ queryKey: queryKeys.profiles });
@@ -21,17 +21,17 @@ async function attempt(what: string, doing: Promise<unknown>): Promise<void> {
 }
 
 export const runProfile = (profile_id: number): Promise<void> =>
-  attempt("Not run", told(api.POST("/api/v1/profiles/{profile_id}/runs", { params: { path: { profile_id } } })));
+  attempt("Not run", answerOf(api.POST("/api/v1/profiles/{profile_id}/runs", { params: { path: { profile_id } } })));
 
 export const cancelJob = (job_id: number): Promise<void> =>
-  attempt("Not stopped", told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })));
+  attempt("Not stopped", answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })));
 
 export const resumeJob = (job_id: number): Promise<void> =>
-  attempt("Not resumed", told(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })));
+  attempt("Not resumed", answerOf(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })));
 
 export function removeProfile(profile_id: number, name: string): void {
   removeSoon(profileKey(profile_id), `Profile ${name}`, () =>
-    told(api.DELETE("/api/v1/profiles/{profile_id}", { params: { path: { profile_id } } })).then(() =>
+    answerOf(api.DELETE("/api/v1/profiles/{profile_id}", { params: { path: { profile_id } } })).then(() =>
       queries.invalidateQueries({ queryKey: queryKeys.profiles }),
     ),
   );

@@ -2,19 +2,19 @@ import { Anchor, Card, Group, Progress, Stack, Text, Title } from "@mantine/core
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
-import type { Happened } from "@/api/parts";
+import type { ActivityEntry } from "@/api/parts";
 import type { JobDocument } from "@/api/schema.gen";
 import { PlaceLink } from "@/kinds/PlaceLink";
-import { left } from "@/format/numbers";
+import { remainingText } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
 
 const MOST = 8;
 
 /** What runs now, and what happened last. */
-export function Activity({ pid, activity }: { pid: number; activity: readonly Happened[] }) {
+export function Activity({ pid, activity }: { pid: number; activity: readonly ActivityEntry[] }) {
   const running = useQuery(jobsQuery({ state: "running", project_id: pid }));
   const jobs = new Map(running.data?.items.map((job) => [job.run_id, job]));
   return (
@@ -28,34 +28,34 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
         </Text>
       )}
       <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
-        {activity.slice(0, MOST).map((one) => (
-          <Line key={one.run_id ?? `${one.subject} ${one.id}`} pid={pid} one={one} job={one.run_id ? jobs.get(one.run_id) : undefined} />
+        {activity.slice(0, MOST).map((entry) => (
+          <Line key={entry.run_id ?? `${entry.subject} ${entry.id}`} pid={pid} entry={entry} job={entry.run_id ? jobs.get(entry.run_id) : undefined} />
         ))}
       </Stack>
     </Card>
   );
 }
 
-function Line({ pid, one, job }: { pid: number; one: Happened; job: JobDocument | undefined }) {
+function Line({ pid, entry, job }: { pid: number; entry: ActivityEntry; job: JobDocument | undefined }) {
   return (
     <li>
       <Group justify="space-between" gap="xs" align="flex-start">
         <Group gap="xs" wrap="nowrap" style={{ minWidth: 0, flex: "1 1 14rem" }} align="flex-start">
-          {one.state && <StateBadge state={one.state} />}
+          {entry.state && <StateBadge state={entry.state} />}
           <Text size="sm" component="div">
-            {one.subject === "model" ? (
-              <Anchor fw={600} renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
-                {one.sentence}
+            {entry.subject === "model" ? (
+              <Anchor fw={600} renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: entry.id }} />}>
+                {entry.sentence}
               </Anchor>
             ) : (
-              <PlaceLink kind={one.subject} project={pid} id={one.id}>
-                {one.sentence}
+              <PlaceLink kind={entry.subject} project={pid} id={entry.id}>
+                {entry.sentence}
               </PlaceLink>
             )}
           </Text>
         </Group>
         <span style={{ whiteSpace: "nowrap" }}>
-          <Ago at={one.at} />
+          <Ago at={entry.at} />
         </span>
       </Group>
       {job && <Running job={job} />}
@@ -64,16 +64,16 @@ function Line({ pid, one, job }: { pid: number; one: Happened; job: JobDocument 
 }
 
 function Running({ job }: { job: JobDocument }) {
-  const standing = useStanding(job.id);
-  const done = standing?.units_done ?? job.progress?.units_done ?? 0;
-  const planned = standing?.units_planned ?? job.progress?.units_planned ?? 0;
-  const remaining = standing?.remaining_s ?? job.progress?.remaining_s;
+  const progress = useJobProgress(job.id);
+  const done = progress?.units_done ?? job.progress?.units_done ?? 0;
+  const planned = progress?.units_planned ?? job.progress?.units_planned ?? 0;
+  const remaining = progress?.remaining_s ?? job.progress?.remaining_s;
   const share = planned > 0 ? Math.min(100, (100 * done) / planned) : 0;
   return (
     <Stack gap={2} mt={4}>
       <Progress value={share} aria-label="Progress" />
       <Text size="xs" className="dim">
-        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{remaining != null && ` · ${left(remaining)}`}
+        {progress?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{remaining != null && ` · ${remainingText(remaining)}`}
       </Text>
     </Stack>
   );

@@ -4,13 +4,13 @@ import { Link } from "@tanstack/react-router";
 import { engineTitle } from "@/api/engines";
 import type { LeaderDocument } from "@/api/parts";
 import type { ContenderDocument } from "@/api/schema.gen";
-import { cellName, sentence } from "@/format/words";
+import { cellName, capitalize } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
 const TITLES: Record<LeaderDocument["objective"], string> = { latency: "Lowest latency of a call", throughput: "Highest throughput" };
 
-/** Who leads so far; what cannot be told apart is not ranked. */
+/** The fastest so far; cells without a clear difference are not ranked. */
 export function BestSoFar({ pid, best }: { pid: number; best: readonly LeaderDocument[] }) {
   return (
     <Card component="section" aria-label="Best so far">
@@ -18,8 +18,8 @@ export function BestSoFar({ pid, best }: { pid: number; best: readonly LeaderDoc
         Best so far
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
-        {best.map((one) => (
-          <Best key={one.objective} pid={pid} best={one} />
+        {best.map((leader) => (
+          <Best key={leader.objective} pid={pid} best={leader} />
         ))}
       </SimpleGrid>
     </Card>
@@ -54,10 +54,10 @@ function Best({ pid, best }: { pid: number; best: LeaderDocument }) {
           {!best.is_clear && (
             <Text size="sm" className="dim">
               the {tied.length === 1 ? "other is" : "others are"}{" "}
-              {tied.slice(0, 3).map((one, place) => (
-                <span key={place}>
-                  {place > 0 && "; "}
-                  <Name pid={pid} of={one} />
+              {tied.slice(0, 3).map((leader, index) => (
+                <span key={index}>
+                  {index > 0 && "; "}
+                  <Name pid={pid} of={leader} />
                 </span>
               ))}
               {tied.length > 3 && ` and ${tied.length - 3} more`}
@@ -65,7 +65,7 @@ function Best({ pid, best }: { pid: number; best: LeaderDocument }) {
           )}
           {note && (
             <Text size="sm" className="dim">
-              {sentence(note)}
+              {capitalize(note)}
             </Text>
           )}
         </>

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 
 import type { CountsDocument } from "@/api/parts";
 
-/** The way from nothing to a verdict, ticked off as it is walked. */
+/** The way from nothing to a verdict, ticked off step by step. */
 export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsDocument; isMeasured: boolean; isCompared: boolean }) {
   const steps: [title: string, isDone: boolean, action: ReactNode][] = [
     [
@@ -43,16 +43,16 @@ export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; co
         First steps
       </Title>
       <Stack gap="sm" component="ol" p={0} m={0} style={{ listStyle: "none" }}>
-        {steps.map(([title, isDone, action], place) => (
+        {steps.map(([title, isDone, action], index) => (
           <li key={title}>
             <Group gap="sm" wrap="nowrap">
               <ThemeIcon role="img" radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
-                {isDone ? <IconCheck size={16} /> : <span>{place + 1}</span>}
+                {isDone ? <IconCheck size={16} /> : <span>{index + 1}</span>}
               </ThemeIcon>
               <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>
                 {title}
               </Text>
-              {place === now && !(place === 1 && counts.active_jobs > 0) && action}
+              {index === now && !(index === 1 && counts.active_jobs > 0) && action}
             </Group>
           </li>
         ))}

@@ -4,23 +4,23 @@ import { IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import type { NextStep } from "@/api/parts";
 import { placeOf, stepKey } from "@/features/project/places";
 import { Trouble } from "@/ui/Trouble";
 
-/** What is worth doing next; each can be sent away for good. */
+/** What is worth doing next; each can be dismissed for good. */
 export function NextSteps({ pid, steps }: { pid: number; steps: readonly NextStep[] }) {
   const [dismissed, setDismissed] = useLocalStorage<string[]>({ key: `modeldyno.dismissed.${pid}`, defaultValue: [], getInitialValueInEffect: false });
-  const shown = steps.filter((step) => !dismissed.includes(stepKey(step)));
-  if (shown.length === 0) return null;
+  const visible = steps.filter((step) => !dismissed.includes(stepKey(step)));
+  if (visible.length === 0) return null;
   return (
     <Card component="section" aria-label="Next steps">
       <Title order={2} size="h4" mb="xs">
         Next steps
       </Title>
       <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
-        {shown.map((step) => (
+        {visible.map((step) => (
           <Step key={stepKey(step)} pid={pid} step={step} dismiss={() => setDismissed([...dismissed, stepKey(step)])} />
         ))}
       </Stack>
@@ -32,8 +32,8 @@ function Step({ pid, step, dismiss }: { pid: number; step: NextStep; dismiss: ()
   const navigate = useNavigate();
   const place = placeOf(pid, step);
   const rerun = useMutation({
-    mutationFn: (benchmark_id: number) => told(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id } } })),
-    onSuccess: (made) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: made.id } }),
+    mutationFn: (benchmark_id: number) => answerOf(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id } } })),
+    onSuccess: (benchmark) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: benchmark.id } }),
   });
   const act = () => {
     if (place) void navigate({ to: place.to, search: () => place.search ?? {} });

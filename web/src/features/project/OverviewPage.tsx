@@ -14,9 +14,9 @@ import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-const MOST_DRAWN = 10; // benchmarks: the newest are what somebody looks for
+const MOST_DRAWN = 10; // benchmarks: the newest matter most
 
-/** What the guide says already. */
+/** Steps that the guide already has. */
 const IN_GUIDE: ReadonlySet<string> = new Set(["add-model", "add-benchmark"]);
 
 export function OverviewPage() {
@@ -25,7 +25,7 @@ export function OverviewPage() {
   const standing = useQuery(standingQuery(pid));
   const benchmarks = useInfiniteQuery(benchmarksQuery({ project_id: pid, with_cells: true, limit: MOST_DRAWN }));
   const comparisons = useInfiniteQuery(comparisonsQuery({ project_id: pid, limit: MOST_DRAWN }));
-  const found = standing.data;
+  const details = standing.data;
   const measured = useMemo(
     () => benchmarks.data?.pages.flatMap((page) => page.items).filter((row) => row.cells?.some((cell) => cell.latency_ms)) ?? [],
     [benchmarks.data],
@@ -35,7 +35,7 @@ export function OverviewPage() {
   const isCompared = judged.length > 0;
   return (
     <Page title={project.data?.name ?? "Overview"}>
-      {standing.isError && <Trouble error={standing.error} again={() => void standing.refetch()} />}
+      {standing.isError && <Trouble error={standing.error} retry={() => void standing.refetch()} />}
       {standing.isPending && (
         <>
           <Skeleton height={150} />
@@ -45,16 +45,16 @@ export function OverviewPage() {
           </SimpleGrid>
         </>
       )}
-      {found && (
+      {details && (
         <>
-          {!(isMeasured && isCompared) && <Guide pid={pid} counts={found.counts} isMeasured={isMeasured} isCompared={isCompared} />}
-          {isMeasured && <BestSoFar pid={pid} best={found.best} />}
+          {!(isMeasured && isCompared) && <Guide pid={pid} counts={details.counts} isMeasured={isMeasured} isCompared={isCompared} />}
+          {isMeasured && <BestSoFar pid={pid} best={details.best} />}
           <Verdicts pid={pid} rows={judged} />
           <SimpleGrid cols={{ base: 1, md: isMeasured ? 2 : 1 }} style={{ alignItems: "start" }}>
             {isMeasured && <SoFar rows={measured} />}
-            <Activity pid={pid} activity={found.activity} />
+            <Activity pid={pid} activity={details.activity} />
           </SimpleGrid>
-          <NextSteps pid={pid} steps={found.next_steps.filter((step) => isMeasured || !IN_GUIDE.has(step.action))} />
+          <NextSteps pid={pid} steps={details.next_steps.filter((step) => isMeasured || !IN_GUIDE.has(step.action))} />
         </>
       )}
       <Card component="section" aria-label="Notes">

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelsQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ProjectDocument } from "@/api/schema.gen";
@@ -30,7 +30,7 @@ function Name({ project }: { project: ProjectDocument }) {
   const [name, setName] = useState(project.name);
   const cache = useQueryClient();
   const rename = useMutation({
-    mutationFn: () => told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id } }, body: { name } })),
+    mutationFn: () => answerOf(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id } }, body: { name } })),
     onSuccess: () => {
       void cache.invalidateQueries({ queryKey: queryKeys.projects });
       notifications.show({ message: "Project renamed" });
@@ -101,7 +101,7 @@ function Danger({ project }: { project: ProjectDocument }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const remove = useMutation({
-    mutationFn: () => told(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id }, query: { cascade: true } } })),
+    mutationFn: () => answerOf(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id }, query: { cascade: true } } })),
     onSuccess: async () => {
       await navigate({ to: "/" });
       void cache.invalidateQueries({ queryKey: queryKeys.projects });

@@ -9,20 +9,20 @@ type Stop = { name: string; words: string; path: string; search?: { tab: "reprod
 
 const OVER = -1;
 
-/** Four stops through the demo; sent away or walked to its end, it never comes again. */
+/** Four stops through the demo; once skipped or finished, it is never shown again. */
 export function Tour({ pid }: { pid: number }) {
-  const [at, setAt] = useLocalStorage({ key: "modeldyno.tour", defaultValue: 0, getInitialValueInEffect: false });
+  const [stopIndex, setStopIndex] = useLocalStorage({ key: "modeldyno.tour", defaultValue: 0, getInitialValueInEffect: false });
   const navigate = useNavigate();
-  const newest = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, limit: 1 }), enabled: at !== OVER }).data?.pages[0]?.items[0];
-  const profiles = useInfiniteQuery({ ...profilesQuery({ project_id: pid, limit: 10 }), enabled: at !== OVER }).data?.pages[0]?.items;
-  // One that has something to show, where there is one already.
+  const newest = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, limit: 1 }), enabled: stopIndex !== OVER }).data?.pages[0]?.items[0];
+  const profiles = useInfiniteQuery({ ...profilesQuery({ project_id: pid, limit: 10 }), enabled: stopIndex !== OVER }).data?.pages[0]?.items;
+  // A profile that has a result, if there is one.
   const profile = profiles?.find((row) => row.last_run_at !== null) ?? profiles?.[0];
   const stops = stopsOf(pid, newest?.id, profile?.id);
-  const stop = stops[at];
+  const stop = stops[stopIndex];
   if (!stop) return null;
-  const next = stops[at + 1];
+  const next = stops[stopIndex + 1];
   const go = (to: number) => {
-    setAt(to);
+    setStopIndex(to);
     const there = stops[to];
     if (there) void navigate({ to: there.path, search: () => there.search ?? {} });
   };
@@ -31,12 +31,12 @@ export function Tour({ pid }: { pid: number }) {
       <Group justify="space-between" gap="xs">
         <Text size="sm" style={{ flex: "1 1 16rem" }} aria-live="polite">
           <b>
-            Stop {at + 1} of {stops.length}: {stop.name}.
+            Stop {stopIndex + 1} of {stops.length}: {stop.name}.
           </b>{" "}
           {stop.words}
         </Text>
         <Group gap="xs">
-          <Button size="xs" onClick={() => go(next ? at + 1 : OVER)}>
+          <Button size="xs" onClick={() => go(next ? stopIndex + 1 : OVER)}>
             {next ? `Next: ${next.name}` : "Done"}
           </Button>
           {next && (

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { ComparisonSummary } from "@/api/schema.gen";
 import { NoiseBadge } from "@/ui/badges";
 
-/** What was compared in alternation, in a sentence each. */
+/** The comparisons in alternation, one sentence each. */
 export function Verdicts({ pid, rows }: { pid: number; rows: readonly ComparisonSummary[] }) {
   const judged = rows.filter((row) => row.sentence_by_name !== null).slice(0, 3);
   if (judged.length === 0) return null;

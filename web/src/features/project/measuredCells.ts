@@ -21,27 +21,34 @@ export function dotsSoFar(newestFirst: readonly Row[]): Dots {
       const name = [engineTitle(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""]
         .filter(Boolean)
         .join(" · ");
-      const found = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };
-      series.set(name, found);
-      const at = cellName(cell);
-      if (found.dots.has(at)) continue; // a newer one is there
-      cells.set(at, cell);
-      found.dots.set(at, { row: at, value: figure.value, low: figure.low, high: figure.high, sessions: cell.sessions, isNoisy: cell.noise !== "quiet" });
+      const entry = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };
+      series.set(name, entry);
+      const cellLabel = cellName(cell);
+      if (entry.dots.has(cellLabel)) continue; // a newer one is there
+      cells.set(cellLabel, cell);
+      entry.dots.set(cellLabel, {
+        row: cellLabel,
+        value: figure.value,
+        low: figure.low,
+        high: figure.high,
+        sessions: cell.sessions,
+        isNoisy: cell.noise !== "quiet",
+      });
     }
   }
   const rows = [...cells]
-    .sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? bySizes(a, b))
+    .sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((difference) => difference !== 0) ?? bySizes(a, b))
     .map(([name]) => name);
-  const shown = [...series].slice(0, MOST_SERIES);
-  const isByEngine = new Set(shown.map(([, { engine }]) => engine)).size === shown.length;
+  const visible = [...series].slice(0, MOST_SERIES);
+  const isByEngine = new Set(visible.map(([, { engine }]) => engine)).size === visible.length;
   return {
     rows,
     row: "cell",
     metric: "ms per item",
     unit: "ms",
-    series: shown.map(([name, { engine, dots }], place) => ({
+    series: visible.map(([name, { engine, dots }], index) => ({
       name,
-      look: (isDark) => (isByEngine ? engineLook(engine, isDark) : look(place, isDark)),
+      look: (isDark) => (isByEngine ? engineLook(engine, isDark) : look(index, isDark)),
       dots: [...dots.values()],
     })),
   };

@@ -1,6 +1,6 @@
 import type { NextStep } from "@/api/parts";
 
-/** Where a next step leads; null: it is done at once. */
+/** The page of a next step; null if it runs at once. */
 export function placeOf(pid: number, step: NextStep): { to: string; search?: Record<string, unknown> } | null {
   switch (step.action) {
     case "add-model":
@@ -24,6 +24,6 @@ export function placeOf(pid: number, step: NextStep): { to: string; search?: Rec
   }
 }
 
-/** What tells a step from others, to remember that somebody does not want it. */
+/** Identifies a step, to remember that it was dismissed. */
 export const stepKey = (step: NextStep): string =>
   [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");

@@ -25,7 +25,7 @@ test("the newest number of a configuration is the one that is drawn", () => {
   ];
   const dots = dotsSoFar(rows);
   expect(dots.rows).toEqual(["1 core · batch 1", "2 cores · batch 1"]);
-  expect(dots.series.map(({ name, dots: found }) => [name, found.map(({ value }) => value)])).toEqual([["ONNX Runtime", [5, 9]]]);
+  expect(dots.series.map(({ name, dots: points }) => [name, points.map(({ value }) => value)])).toEqual([["ONNX Runtime", [5, 9]]]);
 });
 
 test("numbers of several runs are drawn with the interval of a repeat", () => {

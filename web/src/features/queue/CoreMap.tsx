@@ -2,7 +2,7 @@ import { Box, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { useStandings } from "@/api/progress";
+import { useProgressOfJobs } from "@/api/progress";
 import { queueQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { lanesOf, type Lane } from "@/features/queue/lanes";
@@ -14,15 +14,15 @@ const REFRESH_MS = 2000;
 
 /** Which job has which core, since when and about until when. */
 export function CoreMap({ running }: { running: readonly JobDocument[] }) {
-  // Cores are taken and given back between the steps of a job, and no event says so.
+  // A job takes and releases cores between its steps, and no event says so.
   const queue = useQuery({ ...queueQuery, refetchInterval: running.length > 0 && REFRESH_MS });
-  const standings = useStandings();
+  const progressByJob = useProgressOfJobs();
   const now = useNow();
-  if (queue.isError) return <Trouble error={queue.error} again={() => void queue.refetch()} />;
+  if (queue.isError) return <Trouble error={queue.error} retry={() => void queue.refetch()} />;
   if (queue.isPending) return <Skeleton height={120} />;
   const remaining = new Map(
     running.flatMap((job) => {
-      const left = standings.get(job.id)?.remaining_s ?? job.progress?.remaining_s;
+      const left = progressByJob.get(job.id)?.remaining_s ?? job.progress?.remaining_s;
       return left == null ? [] : [[job.id, left] as const];
     }),
   );

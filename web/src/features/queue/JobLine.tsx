@@ -2,21 +2,21 @@ import { Button, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 
-import { api, told } from "@/api/client";
-import { useStanding } from "@/api/progress";
+import { api, answerOf } from "@/api/client";
+import { useJobProgress } from "@/api/progress";
 import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { kindOf } from "@/kinds/kinds";
 import { PlaceLink } from "@/kinds/PlaceLink";
-import { left, soFar } from "@/format/numbers";
+import { remainingText, liveEstimateText } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
-import { toldOf } from "@/ui/Trouble";
+import { errorText } from "@/ui/Trouble";
 
 export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: boolean }) {
   const project = useQuery(projectQuery(job.project_id));
-  const act = useMutation({ mutationFn: (act: Act) => ACTS[act](job.id), onError: complain });
+  const act = useMutation({ mutationFn: (act: Act) => ACTS[act](job.id), onError: showError });
   const isWaiting = waitsForCores(job);
   const isOver = job.state !== "running" && job.state !== "queued";
   const canResume = job.state === "failed" || job.state === "cancelled" || job.state === "interrupted";
@@ -53,7 +53,7 @@ export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: 
             )}
           </Group>
         </Group>
-        {job.state === "running" && !isWaiting && <Standing job={job} />}
+        {job.state === "running" && !isWaiting && <JobProgress job={job} />}
         {job.reason && (
           <Text size="sm" className="dim">
             {job.reason}
@@ -64,35 +64,35 @@ export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: 
   );
 }
 
-function Standing({ job }: { job: JobDocument }) {
-  const heard = useStanding(job.id);
-  const standing = heard ?? job.progress;
-  const done = standing?.units_done ?? 0;
-  const planned = standing?.units_planned ?? 0;
-  const half = standing?.relative_half_width;
-  const estimate = standing?.estimate_ms;
+function JobProgress({ job }: { job: JobDocument }) {
+  const liveProgress = useJobProgress(job.id);
+  const progress = liveProgress ?? job.progress;
+  const done = progress?.units_done ?? 0;
+  const planned = progress?.units_planned ?? 0;
+  const half = progress?.relative_half_width;
+  const estimate = progress?.estimate_ms;
   return (
     <>
       <Progress value={planned > 0 ? Math.min(100, (100 * done) / planned) : 0} aria-label={`Progress of ${job.name}`} />
       <Text size="sm" className="dim">
-        {standing?.doing || "Starting"}
+        {progress?.doing || "Starting"}
         {planned > 0 && ` · ${Math.min(done, planned)} of ${planned}`}
-        {estimate != null && ` · so far ${soFar(estimate, half)}`}
-        {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
+        {estimate != null && ` · so far ${liveEstimateText(estimate, half)}`}
+        {progress?.remaining_s != null && ` · ${remainingText(progress.remaining_s)}`}
       </Text>
     </>
   );
 }
 
-const at = (job_id: number) => ({ params: { path: { job_id } } });
+const pathParams = (job_id: number) => ({ params: { path: { job_id } } });
 const ACTS = {
-  next: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/next", at(job))),
-  cancel: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", at(job))),
-  resume: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", at(job))),
+  next: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/next", pathParams(job))),
+  cancel: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", pathParams(job))),
+  resume: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/resume", pathParams(job))),
 };
 type Act = keyof typeof ACTS;
 
-export function complain(error: unknown): void {
-  const { title, why, fix } = toldOf(error);
+export function showError(error: unknown): void {
+  const { title, why, fix } = errorText(error);
   notifications.show({ color: "red", title, message: [why, fix].filter(Boolean).join(". ") });
 }

@@ -3,20 +3,20 @@ import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queueQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import { complain } from "@/features/queue/JobLine";
+import { showError } from "@/features/queue/JobLine";
 
-/** Holds back what waits, or lets it go on. */
+/** Pauses or resumes the queue. */
 export function PauseButton() {
   const queue = useQuery(queueQuery);
   const isPaused = queue.data?.is_paused ?? false;
   const turn = useMutation({
-    mutationFn: (pause: boolean) => told(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
-    // Also why each of them waits has changed.
+    mutationFn: (pause: boolean) => answerOf(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
+    // The reason why each job waits changes, too.
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.jobs }),
-    onError: complain,
+    onError: showError,
   });
   if (!queue.data) return null;
   return (

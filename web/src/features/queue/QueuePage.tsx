@@ -5,48 +5,48 @@ import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { jobsQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { CoreMap } from "@/features/queue/CoreMap";
 import { PauseButton, PausedLine } from "@/features/queue/Pause";
-import { complain, JobLine } from "@/features/queue/JobLine";
+import { showError, JobLine } from "@/features/queue/JobLine";
 import { plural } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-/** Everything that runs and waits, and why; what ended lately, to go on with. */
+/** Everything that runs and waits, and why; what ended recently, to resume or repeat. */
 export function QueuePage() {
   const running = useQuery(jobsQuery({ state: "running" }));
   const queued = useQuery(jobsQuery({ state: "queued", limit: 200 }));
   const latest = useQuery(jobsQuery({ limit: 30 }));
-  const asked = [running, queued, latest];
-  const failed = asked.find((one) => one.isError);
-  const runs = running.data?.items ?? [];
-  const waits = [...(queued.data?.items ?? [])].sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
-  const over = (latest.data?.items ?? []).filter((job) => job.state !== "running" && job.state !== "queued").slice(0, 20);
+  const lists = [running, queued, latest];
+  const failed = lists.find((query) => query.isError);
+  const runningJobs = running.data?.items ?? [];
+  const queuedJobs = [...(queued.data?.items ?? [])].sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
+  const endedJobs = (latest.data?.items ?? []).filter((job) => job.state !== "running" && job.state !== "queued").slice(0, 20);
   return (
     <Page
       title="Queue"
       actions={
         <Group gap="xs">
           <PauseButton />
-          <CancelAll jobs={[...waits, ...runs]} />
+          <CancelAll jobs={[...queuedJobs, ...runningJobs]} />
         </Group>
       }
     >
       <PausedLine />
-      {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
-      <CoreMap running={runs} />
-      {asked.some((one) => one.isPending) ? (
+      {failed && <Trouble error={failed.error} retry={() => lists.forEach((query) => void query.refetch())} />}
+      <CoreMap running={runningJobs} />
+      {lists.some((query) => query.isPending) ? (
         <Stack gap="xs">
           <Skeleton height={72} />
           <Skeleton height={72} />
         </Stack>
       ) : (
         <>
-          {runs.length + waits.length === 0 && !failed && (
+          {runningJobs.length + queuedJobs.length === 0 && !failed && (
             <Empty
               title="The queue is empty"
               actions={
@@ -58,9 +58,9 @@ export function QueuePage() {
               Benchmarks, comparisons and profiles that you start are measured here, one after the other.
             </Empty>
           )}
-          <Jobs title="Running" jobs={runs} />
-          <Jobs title={`Waiting (${waits.length})`} jobs={waits} areWaiting />
-          <Jobs title="Recently finished" jobs={over} />
+          <Jobs title="Running" jobs={runningJobs} />
+          <Jobs title={`Waiting (${queuedJobs.length})`} jobs={queuedJobs} areWaiting />
+          <Jobs title="Recently finished" jobs={endedJobs} />
         </>
       )}
     </Page>
@@ -75,8 +75,8 @@ function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readon
         {title}
       </Title>
       <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: "none" }}>
-        {jobs.map((job, place) => (
-          <JobLine key={job.id} job={job} isFirst={areWaiting && place === 0} />
+        {jobs.map((job, index) => (
+          <JobLine key={job.id} job={job} isFirst={areWaiting && index === 0} />
         ))}
       </Stack>
     </section>
@@ -86,12 +86,12 @@ function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readon
 function CancelAll({ jobs }: { jobs: readonly JobDocument[] }) {
   const [isAsking, ask] = useDisclosure();
   const cancel = useMutation({
-    // Those that wait first, or one of them would start meanwhile.
+    // The waiting ones first, or one of them would start meanwhile.
     mutationFn: async (all: readonly JobDocument[]) => {
-      for (const job of all) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
+      for (const job of all) await answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
     },
     onSettled: ask.close,
-    onError: complain,
+    onError: showError,
   });
   return (
     <>

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { sessionQuery, systemQuery } from "@/api/queries";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
@@ -11,7 +11,7 @@ import { SHORTCUTS_OFF } from "@/ui/pageKeys";
 import { Section } from "@/ui/Section";
 import { Trouble } from "@/ui/Trouble";
 
-/** What this browser keeps for itself, and how it got in. */
+/** The settings stored in this browser, and how it is signed in. */
 export function SettingsPage() {
   return (
     <Page title="Settings">
@@ -67,13 +67,13 @@ function Keys() {
 function Access() {
   const session = useQuery(sessionQuery);
   const leave = useMutation({
-    mutationFn: () => told(api.DELETE("/api/v1/session")),
+    mutationFn: () => answerOf(api.DELETE("/api/v1/session")),
     onSuccess: () => window.location.assign("/login"),
   });
   const by = session.data?.by;
   return (
     <Section title="Access">
-      {session.isError && <Trouble error={session.error} again={() => void session.refetch()} />}
+      {session.isError && <Trouble error={session.error} retry={() => void session.refetch()} />}
       {session.isPending && <Skeleton height={40} />}
       {by === "open door" && (
         <Text size="sm">

@@ -14,7 +14,7 @@ export function Engines() {
   const engines = useQuery(enginesQuery);
   return (
     <Section title="Engines">
-      {engines.isError && <Trouble error={engines.error} again={() => void engines.refetch()} />}
+      {engines.isError && <Trouble error={engines.error} retry={() => void engines.refetch()} />}
       {engines.isPending && <Skeleton height={160} />}
       {engines.data && (
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="xs">

@@ -22,7 +22,7 @@ const VERDICTS: Record<DoctorDocument["verdict"], { sign: string; color: string;
   unfit: { sign: "✕", color: "red", means: "Numbers measured now would be misleading. Fix what is marked, then check the machine again." },
 };
 
-/** Is this machine fit to measure? Asked for, as looking takes two seconds of a core. */
+/** Is this machine fit to measure? Only on request, since the check takes two seconds of a core. */
 export function Health() {
   const doctor = useQuery(doctorQuery);
   const examine = (
@@ -32,7 +32,7 @@ export function Health() {
   );
   return (
     <Section title="Measurement health" actions={examine}>
-      {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} again={() => void doctor.refetch()} />}
+      {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} retry={() => void doctor.refetch()} />}
       {doctor.isFetching && !doctor.data && <Progress value={100} animated aria-label="Checking the machine" />}
       {!doctor.data && !doctor.isError && (
         <Text size="sm" className="dim">
@@ -49,8 +49,8 @@ export function Health() {
 function Diagnosis({ doctor }: { doctor: DoctorDocument }) {
   const findings = findingsOf(doctor);
   const { sign, color, means } = VERDICTS[doctor.verdict];
-  const loud = findings.filter((found) => found.state !== "ok");
-  const fine = findings.filter((found) => found.state === "ok");
+  const problems = findings.filter((finding) => finding.state !== "ok");
+  const passed = findings.filter((finding) => finding.state === "ok");
   return (
     <Stack gap="sm" role="status">
       <Group gap="xs">
@@ -61,15 +61,15 @@ function Diagnosis({ doctor }: { doctor: DoctorDocument }) {
         <Ago at={doctor.created_at} />
       </Group>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
-        {loud.map((found) => (
-          <Shown key={found.name} found={found} />
+        {problems.map((finding) => (
+          <FindingCard key={finding.name} finding={finding} />
         ))}
       </SimpleGrid>
-      {fine.length > 0 && (
+      {passed.length > 0 && (
         <Group gap={6}>
-          {fine.map((found) => (
-            <Badge key={found.name} color="green" variant="light" tt="none" leftSection={<span aria-hidden>✓</span>}>
-              {found.name}: {found.value}
+          {passed.map((finding) => (
+            <Badge key={finding.name} color="green" variant="light" tt="none" leftSection={<span aria-hidden>✓</span>}>
+              {finding.name}: {finding.value}
             </Badge>
           ))}
         </Group>
@@ -78,31 +78,31 @@ function Diagnosis({ doctor }: { doctor: DoctorDocument }) {
   );
 }
 
-function Shown({ found }: { found: Finding }) {
-  const { sign, color, word } = SIGNS[found.state];
-  const command = found.fix?.slice(found.fix.indexOf("sudo ")) ?? "";
+function FindingCard({ finding }: { finding: Finding }) {
+  const { sign, color, word } = SIGNS[finding.state];
+  const command = finding.fix?.slice(finding.fix.indexOf("sudo ")) ?? "";
   return (
     <Card padding="xs">
       <Group justify="space-between" gap="xs" wrap="nowrap">
         <Text size="sm" fw={600}>
-          {found.name.charAt(0).toUpperCase() + found.name.slice(1)}
+          {finding.name.charAt(0).toUpperCase() + finding.name.slice(1)}
         </Text>
         <Badge color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
           {word}
         </Badge>
       </Group>
       <Text size="sm">
-        <Ticked text={found.value} />
+        <Ticked text={finding.value} />
       </Text>
-      {found.effect && (
+      {finding.effect && (
         <Text size="xs" className="dim">
-          Effect: <Ticked text={found.effect} />
+          Effect: <Ticked text={finding.effect} />
         </Text>
       )}
-      {found.fix && (
+      {finding.fix && (
         <Group gap={4} wrap="nowrap">
           <Text size="xs" style={{ overflowWrap: "anywhere" }}>
-            Fix: <Ticked text={found.fix} />
+            Fix: <Ticked text={finding.fix} />
           </Text>
           {command.startsWith("sudo ") && <Copy text={command} label="Copy the command" />}
         </Group>

@@ -12,7 +12,7 @@ const SANDBOXES: Record<SystemDocument["sandbox"]["level"], string> = {
   unusable: "Workers cannot be started here, so nothing can be measured.",
 };
 
-/** Where results are kept, and how models are kept in. */
+/** Where results are stored, and how models are sandboxed. */
 export function Room({ system }: { system: SystemDocument }) {
   const { free_bytes: free, total_bytes: total, database } = system.workspace;
   const used = total > 0 ? (100 * (total - free)) / total : 0;

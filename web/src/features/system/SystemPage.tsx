@@ -16,7 +16,7 @@ export function SystemPage() {
     <Page title="System">
       <Health />
       <Engines />
-      {system.isError && <Trouble error={system.error} again={() => void system.refetch()} />}
+      {system.isError && <Trouble error={system.error} retry={() => void system.refetch()} />}
       {system.isPending && (
         <Stack>
           <Skeleton height={320} />

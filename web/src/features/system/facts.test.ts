@@ -32,7 +32,7 @@ const HOST: HostFacts = {
   machine: null,
 };
 
-test("what needs doing comes first, and nothing to do is not told", () => {
+test('what needs doing comes first, and "none" becomes null', () => {
   const findings: DoctorDocument["findings"] = [
     { name: "SMT", state: "ok", value: "off", effect: "none", fix: "none" },
     { name: "load", state: "problem", value: "4.34", effect: "takes CPU time", fix: "close other programs" },
@@ -43,7 +43,7 @@ test("what needs doing comes first, and nothing to do is not told", () => {
   ]);
 });
 
-test("the machine is told by what the system says of it", () => {
+test("the machine is described by what the system reports", () => {
   const host = { ...HOST, cpu_model: "EPYC", cpus: 8, cpus_allowed: [0, 1], memory_bytes: 25_276_518_400, governor: null, smt: false, machine: "lab-2" };
   expect(hardwareOf(host)).toEqual([
     ["CPU", "EPYC"],

@@ -28,14 +28,14 @@ import { CountsField } from "@/features/benchmarks/add/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/add/PlanLine";
 import { SizesField } from "@/features/benchmarks/add/SizesField";
 import {
-  askedOf,
+  requestOf,
   compareCommands,
   coresNote,
   effectiveOf,
   engineTrouble,
   fieldOf,
   fixedBatch,
-  has,
+  hasCapability,
   inputModel,
   isFilled,
   modelTrouble,
@@ -48,19 +48,25 @@ import {
   type Troubles,
 } from "@/features/benchmarks/add/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/add/submit";
-import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/add/useDraft";
+import { forgetDraft, useDraft, useFormChoices, type FormChoices } from "@/features/benchmarks/add/useDraft";
 import { duration } from "@/format/numbers";
 import { ReasonedSelect } from "@/ui/ReasonedSelect";
-import { Trouble, toldOf } from "@/ui/Trouble";
+import { Trouble, errorText } from "@/ui/Trouble";
 
-type Props = { pid: number; from: number | undefined; close: () => void; started: (started: Started) => void };
+type Props = { pid: number; from: number | undefined; close: () => void; onStarted: (started: Started) => void };
 
 /** "Create benchmark": everything filled in; RUN is the second click. */
-export function AddBenchmark({ pid, from, close, started }: Props) {
-  const { known, error } = useKnown(pid);
+export function AddBenchmark({ pid, from, close, onStarted }: Props) {
+  const { available, error } = useFormChoices(pid);
   return (
     <Modal opened onClose={close} title="Create benchmark" size="xl">
-      {error ? <Trouble error={error} /> : known ? <Form pid={pid} from={from} known={known} close={close} started={started} /> : <Skeleton height={360} />}
+      {error ? (
+        <Trouble error={error} />
+      ) : available ? (
+        <Form pid={pid} from={from} available={available} close={close} onStarted={onStarted} />
+      ) : (
+        <Skeleton height={360} />
+      )}
     </Modal>
   );
 }
@@ -68,32 +74,32 @@ export function AddBenchmark({ pid, from, close, started }: Props) {
 const LONG_S = 600;
 const BUDGET_S: Record<Draft["budget"], number> = { quick: 2, default: 10, thorough: 60 };
 
-function Form({ pid, from, known, close, started }: Props & { known: Known }) {
-  const { draft, change, reset } = useDraft(pid, known, from);
+function Form({ pid, from, available, close, onStarted }: Props & { available: FormChoices }) {
+  const { draft, change, reset } = useDraft(pid, available, from);
   const [isMore, setMore] = useState(false);
   const [isSure, setSure] = useState(false);
-  const model = known.models.find((one) => one.id === draft?.modelId);
+  const model = available.models.find((model) => model.id === draft?.modelId);
   const facts = useQuery({ ...modelQuery(draft?.modelId ?? 0), enabled: draft?.modelId != null }).data?.facts;
   const fixed = facts ? fixedBatch(facts.inputs.map((input) => input.shape ?? [])) : null;
   const dimensions = facts ? openDimensions(facts.inputs) : null;
-  const effective = draft && effectiveOf(draft, fixed, known.engines, dimensions);
-  const names = { a: model?.name ?? "MODEL", b: known.models.find((one) => one.id === (draft?.otherModelId ?? draft?.modelId))?.name ?? "MODEL" };
+  const effective = draft && effectiveOf(draft, fixed, available.engines, dimensions);
+  const names = { a: model?.name ?? "MODEL", b: available.models.find((model) => model.id === (draft?.otherModelId ?? draft?.modelId))?.name ?? "MODEL" };
   const plan = usePlan(effective, names);
   const run = useMutation({
-    mutationFn: (asked: Effective) => start(asked, pid),
-    onSuccess: (made) => {
+    mutationFn: (effective: Effective) => start(effective, pid),
+    onSuccess: (started) => {
       forgetDraft(pid);
-      const id = `started ${made.first.id}`;
+      const id = `started ${started.first.id}`;
       notifications.show({
         id,
         message: (
           <Group justify="space-between" wrap="nowrap">
-            <Text size="sm">{queuedWords(made.first.id, made.comparisons, made.comparisons > 0)}</Text>
+            <Text size="sm">{queuedWords(started.first.id, started.comparisons, started.comparisons > 0)}</Text>
             <Button
               size="xs"
               variant="light"
               onClick={() => {
-                undoStart(made);
+                undoStart(started);
                 notifications.hide(id);
               }}
             >
@@ -102,23 +108,23 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           </Group>
         ),
       });
-      started(made);
+      onStarted(started);
     },
   });
-  if (known.models.length === 0) return <Text>This project has no model yet. Add one on the Models page to measure it.</Text>;
+  if (available.models.length === 0) return <Text>This project has no model yet. Add one on the Models page to measure it.</Text>;
   if (!draft || !effective) return <Skeleton height={360} />;
   const refusal = run.error ?? plan.error;
   const { troubles, rest } = troublesOf(refusal);
-  const engine = known.engines.find((one) => one.name === draft.engine);
-  const other = draft.compares && draft.existing === null ? known.engines.find((one) => one.name === draft.otherEngine) : engine;
-  const offered = NAMED_COUNTS.filter((axis) => has(engine, axis) || has(other, axis));
+  const engine = available.engines.find((engine) => engine.name === draft.engine);
+  const other = draft.compares && draft.existing === null ? available.engines.find((engine) => engine.name === draft.otherEngine) : engine;
+  const offered = NAMED_COUNTS.filter((axis) => hasCapability(engine, axis) || hasCapability(other, axis));
   const front = offered.filter((axis) => axis.place === "front");
   const notes = offered.flatMap((axis) => coresNote(axis, draft) ?? []);
   const fieldOfCounts = (axis: CountAxis) => (
     <CountsOf
       key={axis.field}
       axis={axis}
-      known={known}
+      available={available}
       draft={draft}
       effective={effective}
       change={change}
@@ -146,21 +152,21 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <EngineSelect
             label="Inference engine"
-            known={known}
+            available={available}
             modelId={draft.modelId}
             value={draft.engine}
             change={(name) => change({ engine: name })}
             error={troubles.engine}
           />
           <ModelSelect
-            known={known}
+            available={available}
             engine={draft.engine}
             value={draft.modelId}
-            change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })}
+            change={(modelId) => change({ modelId, engine: engineFor(available, modelId, draft.engine) })}
             error={troubles.model}
           />
         </SimpleGrid>
-        <Comparison pid={pid} known={known} draft={draft} change={change} />
+        <Comparison pid={pid} available={available} draft={draft} change={change} />
         <SimpleGrid cols={{ base: 1, xs: Math.min(3, front.length) }}>{front.map(fieldOfCounts)}</SimpleGrid>
         {dimensions !== null &&
           dimensions.length > 0 &&
@@ -225,23 +231,25 @@ function RunKey({ run }: { run: () => void }) {
 
 function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean } {
   if (!refusal) return { troubles: {}, rest: false };
-  const { title, why } = toldOf(refusal);
+  const { title, why } = errorText(refusal);
   const field = fieldOf(title, why);
   return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
 }
 
 function usePlan(draft: Effective | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
-  const asked = draft && draft.modelId !== null && isFilled(draft) ? askedOf(draft, draft.modelId, draft.engine, draft.counts) : null;
-  const twin =
-    draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherCounts) : null;
-  const [settled] = useDebouncedValue(asked, 200);
-  const [settledTwin] = useDebouncedValue(twin, 200);
-  const plan = useQuery(planQuery(settled));
-  const other = useQuery(planQuery(settledTwin));
-  const isStale = JSON.stringify(settled) !== JSON.stringify(asked) || plan.isFetching;
+  const request = draft && draft.modelId !== null && isFilled(draft) ? requestOf(draft, draft.modelId, draft.engine, draft.counts) : null;
+  const twinRequest =
+    draft?.compares && draft.existing === null && request
+      ? requestOf(draft, draft.otherModelId ?? request.model_id, draft.otherEngine, draft.otherCounts)
+      : null;
+  const [settledRequest] = useDebouncedValue(request, 200);
+  const [settledTwinRequest] = useDebouncedValue(twinRequest, 200);
+  const plan = useQuery(planQuery(settledRequest));
+  const other = useQuery(planQuery(settledTwinRequest));
+  const isStale = JSON.stringify(settledRequest) !== JSON.stringify(request) || plan.isFetching;
   const error = plan.error ?? other.error;
-  if (!draft || !plan.data || (twin && !other.data)) return { words: null, error, isStale };
-  return { words: wordsOf(draft, names, plan.data, twin ? (other.data ?? null) : null), error, isStale };
+  if (!draft || !plan.data || (twinRequest && !other.data)) return { words: null, error, isStale };
+  return { words: wordsOf(draft, names, plan.data, twinRequest ? (other.data ?? null) : null), error, isStale };
 }
 
 function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDocument, other: PlanDocument | null): PlanWords {
@@ -262,17 +270,17 @@ function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDo
 }
 
 /** The engine that stays, or the first that reads the model. */
-function engineFor(known: Known, modelId: number, engine: string): string {
-  const model = known.models.find((one) => one.id === modelId);
-  const able = known.engines.filter((one) => engineTrouble(one, model) === null);
-  return (able.find((one) => one.name === engine) ?? able[0])?.name ?? engine;
+function engineFor(available: FormChoices, modelId: number, engine: string): string {
+  const model = available.models.find((model) => model.id === modelId);
+  const able = available.engines.filter((engine) => engineTrouble(engine, model) === null);
+  return (able.find((candidate) => candidate.name === engine) ?? able[0])?.name ?? engine;
 }
 
-type EngineProps = { label: string; known: Known; modelId: number | null; value: string; change: (engine: string) => void; error?: string };
+type EngineProps = { label: string; available: FormChoices; modelId: number | null; value: string; change: (engine: string) => void; error?: string };
 
-function EngineSelect({ label, known, modelId, value, change, error }: EngineProps) {
-  const model = known.models.find((one) => one.id === modelId);
-  const options = known.engines.map((engine) => ({
+function EngineSelect({ label, available, modelId, value, change, error }: EngineProps) {
+  const model = available.models.find((model) => model.id === modelId);
+  const options = available.engines.map((engine) => ({
     value: engine.name,
     label: `${engine.title} ${engine.version ?? ""}`.trim(),
     reason: engineTrouble(engine, model),
@@ -280,17 +288,17 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
   return <ReasonedSelect label={label} description="The engine that runs the model" value={value} options={options} change={change} error={error} />;
 }
 
-type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
+type ModelProps = { available: FormChoices; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
 
-function ModelSelect({ known, engine, value, change, error }: ModelProps) {
-  const input = inputModel(known.models);
-  const options = known.models.map((model) => {
+function ModelSelect({ available, engine, value, change, error }: ModelProps) {
+  const input = inputModel(available.models);
+  const options = available.models.map((model) => {
     // Another engine may read it: then the engine follows the model, and only what nobody reads is refused.
-    const isRead = known.engines.some((one) => engineTrouble(one, model) === null);
+    const isRead = available.engines.some((engine) => engineTrouble(engine, model) === null);
     return {
       value: String(model.id),
       label: model === input ? `None (input model) ${model.name}` : model.name,
-      reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
+      reason: modelTrouble(model, isRead ? undefined : available.engines.find((candidate) => candidate.name === engine)),
     };
   });
   return (
@@ -307,7 +315,7 @@ function ModelSelect({ known, engine, value, change, error }: ModelProps) {
 
 type PartProps = { draft: Draft; change: (change: Partial<Draft>) => void };
 
-function Comparison({ pid, known, draft, change }: PartProps & { pid: number; known: Known }) {
+function Comparison({ pid, available, draft, change }: PartProps & { pid: number; available: FormChoices }) {
   const done = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, state: "done", limit: 100 }), enabled: draft.compares });
   const rows = done.data?.pages.flatMap((page) => page.items) ?? [];
   const existing = [
@@ -323,16 +331,16 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
             <SimpleGrid cols={{ base: 1, xs: 2 }}>
               <EngineSelect
                 label="Comparing to"
-                known={known}
+                available={available}
                 modelId={draft.otherModelId}
                 value={draft.otherEngine}
                 change={(otherEngine) => change({ otherEngine })}
               />
               <ModelSelect
-                known={known}
+                available={available}
                 engine={draft.otherEngine}
                 value={draft.otherModelId}
-                change={(otherModelId) => change({ otherModelId, otherEngine: engineFor(known, otherModelId, draft.otherEngine) })}
+                change={(otherModelId) => change({ otherModelId, otherEngine: engineFor(available, otherModelId, draft.otherEngine) })}
               />
             </SimpleGrid>
           )}
@@ -352,7 +360,7 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
 const SMALL = 64;
 type CountsProps = PartProps & {
   axis: CountAxis;
-  known: Known;
+  available: FormChoices;
   effective: Effective;
   trouble: string | undefined;
   fixed: number | null;
@@ -360,21 +368,21 @@ type CountsProps = PartProps & {
 };
 
 /** The field of an axis. Cores are those of this machine, and the batch may be the model's own. */
-function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model }: CountsProps) {
+function CountsOf({ axis, available, draft, effective, change, trouble, fixed, model }: CountsProps) {
   const { field } = axis;
   const isCores = field === "cores";
   const isBatch = field === "batch_sizes";
-  const shown = isBatch ? effective : draft;
+  const current = isBatch ? effective : draft;
   return (
     <CountsField
       label={axis.title}
       what={axis.title.toLowerCase()}
-      most={isCores ? known.cores : axis.most}
-      presets={isCores || axis.needs_core_each ? known.cores : SMALL}
-      counts={shown.counts[field]}
-      isMany={shown.many[field]}
+      most={isCores ? available.cores : axis.most}
+      presets={isCores || axis.needs_core_each ? available.cores : SMALL}
+      counts={current.counts[field]}
+      isMany={current.many[field]}
       change={(counts, isMany) => change({ counts: { ...draft.counts, [field]: counts }, many: { ...draft.many, [field]: isMany } })}
-      hint={isCores ? `At most ${known.cores}` : axis.hint}
+      hint={isCores ? `At most ${available.cores}` : axis.hint}
       trouble={trouble}
       fixed={isBatch && fixed !== null ? `${model ?? "The model"} accepts only batches of ${fixed}, as its file says` : undefined}
     />
@@ -404,8 +412,8 @@ function SizesOf({ axis, dimensions, draft, change, trouble }: SizesProps) {
 
 /** "2 instances": of what is not in sight, what is there in any case and what was chosen. */
 function furtherCounts({ counts }: Draft, offered: readonly CountAxis[]): string {
-  const said = offered.filter(({ field, place, usual }) => place === "single" || (place === "more" && counts[field].some((count) => count !== usual)));
-  return said.map((axis) => counts[axis.field].map((count) => countWords(axis, count)).join(", ")).join(" · ");
+  const listed = offered.filter(({ field, place, usual }) => place === "single" || (place === "more" && counts[field].some((count) => count !== usual)));
+  return listed.map((axis) => counts[axis.field].map((count) => countWords(axis, count)).join(", ")).join(" · ");
 }
 
 type MoreProps = PartProps & { engine: EngineDocument | undefined; troubles: Troubles; further: ReactNode[] };

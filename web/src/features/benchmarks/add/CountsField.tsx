@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import { chipsIn, countsIn, merged, powersOfTwo } from "@/features/benchmarks/add/form";
+import { chipsIn, countsIn, mergeCounts, powersOfTwo } from "@/features/benchmarks/add/form";
 
 type Props = {
   label: string;
@@ -18,29 +18,29 @@ type Props = {
   presets: number;
 };
 
-/** One count, or several as chips; what cannot be is refused beside the field, with the reason. */
+/** One count, or several as chips; invalid ones are refused beside the field, with the reason. */
 export function CountsField({ label, what, most, counts, isMany, change, hint, trouble, fixed, presets }: Props) {
   const [text, setText] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | null>(null);
   const error = refused ?? trouble;
-  const take = (said: string) => {
-    const found = countsIn(said, most, what);
-    setRefused(found.trouble ?? (found.counts.length === 0 ? "Enter a number." : null));
-    setText(said);
-    if (found.trouble === null && found.counts.length > 0) {
-      change(merged(found.counts, []), found.counts.length > 1);
-      if (found.counts.length > 1) setText(null);
+  const enter = (typed: string) => {
+    const parsed = countsIn(typed, most, what);
+    setRefused(parsed.trouble ?? (parsed.counts.length === 0 ? "Enter a number." : null));
+    setText(typed);
+    if (parsed.trouble === null && parsed.counts.length > 0) {
+      change(mergeCounts(parsed.counts, []), parsed.counts.length > 1);
+      if (parsed.counts.length > 1) setText(null);
     }
   };
-  const takeChips = (said: string[]) => {
-    const { kept, troubles } = chipsIn(said, most, what);
-    // Words come one by one: what was refused before is still to be seen, until something fits.
+  const enterChips = (words: string[]) => {
+    const { accepted, troubles } = chipsIn(words, most, what);
+    // Words come one by one: earlier refusals stay visible until a word is accepted.
     setRefused((before) =>
-      troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Enter at least one." : null,
+      troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : accepted.length === 0 ? "Enter at least one." : null,
     );
-    change(merged(kept, []), true);
+    change(mergeCounts(accepted, []), true);
   };
-  const preset = (values: number[]) => {
+  const applyPreset = (values: number[]) => {
     setRefused(null);
     change(values, true);
   };
@@ -51,7 +51,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
           label={label}
           description={fixed ?? hint}
           value={counts.map(String)}
-          onChange={takeChips}
+          onChange={enterChips}
           onDuplicate={() => setRefused(null)}
           splitChars={[",", " ", ";"]}
           error={error}
@@ -65,7 +65,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
           label={label}
           description={fixed ?? hint}
           value={text ?? String(counts[0] ?? "")}
-          onChange={(event) => take(event.currentTarget.value)}
+          onChange={(event) => enter(event.currentTarget.value)}
           onBlur={() => !refused && setText(null)}
           error={error}
           disabled={fixed !== undefined}
@@ -87,11 +87,11 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
         />
         {isMany && !fixed && (
           <Group gap={4}>
-            <Button size="compact-xs" variant="subtle" onClick={() => preset(powersOfTwo(presets))}>
+            <Button size="compact-xs" variant="subtle" onClick={() => applyPreset(powersOfTwo(presets))}>
               powers of two
             </Button>
             {presets >= 32 && (
-              <Button size="compact-xs" variant="subtle" onClick={() => preset([1, 8, 32])}>
+              <Button size="compact-xs" variant="subtle" onClick={() => applyPreset([1, 8, 32])}>
                 1, 8, 32
               </Button>
             )}

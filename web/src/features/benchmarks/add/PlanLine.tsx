@@ -6,7 +6,7 @@ import { Copy } from "@/ui/Copy";
 export type PlanWords = {
   cells: string;
   aboutS: number | null;
-  /** It ends sooner where it is precise sooner. */ isMost: boolean;
+  /** It ends early once it is precise. */ isMost: boolean;
   cores: number;
   threads: number;
   commands: readonly string[];

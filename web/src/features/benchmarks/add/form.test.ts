@@ -11,7 +11,7 @@ import {
   fieldOf,
   firstDraft,
   fixedBatch,
-  merged,
+  mergeCounts,
   planWords,
   powersOfTwo,
   queuedWords,
@@ -36,14 +36,14 @@ describe("counts", () => {
     expect(countsIn(word, 2, "core counts").trouble).toContain(reason);
   });
   test("are kept once, in order", () => {
-    expect(merged([8, 1], [4, 8])).toEqual([1, 4, 8]);
+    expect(mergeCounts([8, 1], [4, 8])).toEqual([1, 4, 8]);
     expect(powersOfTwo(6)).toEqual([1, 2, 4]);
   });
 });
 
 test("of several words none is dropped silently", () => {
-  const { kept, troubles } = chipsIn(["8", "abc", "0"], 64, "batch sizes");
-  expect(kept).toEqual([8]);
+  const { accepted, troubles } = chipsIn(["8", "abc", "0"], 64, "batch sizes");
+  expect(accepted).toEqual([8]);
   expect(troubles).toEqual(["“abc” is not a whole number.", "0 is too few: batch sizes start at 1."]);
 });
 
@@ -83,24 +83,24 @@ test("a comparison says how a terminal alternates, and how much it queues", () =
   expect([queuedWords(3, 0, false), queuedWords(3, 4, true)]).toEqual(["Benchmark 3 is in the queue", "2 benchmarks and 4 comparisons are in the queue"]);
 });
 
-test("only engines that have streams are asked for several", () => {
+test("only engines that have streams get several", () => {
   const engines = [
     { name: "onnxruntime", has_streams: false },
     { name: "openvino", has_streams: true },
   ];
-  const asked = { ...first, engine: "openvino", otherEngine: "onnxruntime", counts: { ...first.counts, cores: [2], streams: [1, 2] } };
-  const alone = effectiveOf(asked, null, engines);
-  expect([alone.counts.streams, alone.otherCounts.streams]).toEqual([[1, 2], [1]]);
-  expect(planWords(alone, 2)).toBe("1 core count × 1 batch size × 2 stream counts = 2 cells");
-  expect(planWords({ ...alone, compares: true }, 3)).toBe("1 core count × 1 batch size × 2 stream counts + 1 core count × 1 batch size = 3 cells");
-  expect(compareCommands(alone, "net.onnx", "net.onnx")).toEqual([
+  const edited = { ...first, engine: "openvino", otherEngine: "onnxruntime", counts: { ...first.counts, cores: [2], streams: [1, 2] } };
+  const effective = effectiveOf(edited, null, engines);
+  expect([effective.counts.streams, effective.otherCounts.streams]).toEqual([[1, 2], [1]]);
+  expect(planWords(effective, 2)).toBe("1 core count × 1 batch size × 2 stream counts = 2 cells");
+  expect(planWords({ ...effective, compares: true }, 3)).toBe("1 core count × 1 batch size × 2 stream counts + 1 core count × 1 batch size = 3 cells");
+  expect(compareCommands(effective, "net.onnx", "net.onnx")).toEqual([
     "modeldyno compare net.onnx@engine=openvino,cores=2 net.onnx@engine=onnxruntime,cores=2",
     "modeldyno compare net.onnx@engine=openvino,cores=2,streams=2 net.onnx@engine=onnxruntime,cores=2",
   ]);
-  expect(effectiveOf({ ...asked, engine: "onnxruntime" }, null, engines).counts.streams).toEqual([1]);
+  expect(effectiveOf({ ...edited, engine: "onnxruntime" }, null, engines).counts.streams).toEqual([1]);
   const notes = (draft: Draft) => COUNT_AXES.flatMap((axis) => coresNote(axis, draft) ?? []);
-  expect(notes(asked)).toEqual([]);
-  expect(notes({ ...asked, counts: { ...asked.counts, cores: [1, 2] } })).toEqual(["2 streams need 2 cores: cells with fewer will fail."]);
+  expect(notes(edited)).toEqual([]);
+  expect(notes({ ...edited, counts: { ...edited.counts, cores: [1, 2] } })).toEqual(["2 streams need 2 cores: cells with fewer will fail."]);
 });
 
 test("a fixed batch is that of every input", () => {

@@ -54,10 +54,13 @@ export function countsIn(text: string, most: number, what: string): { counts: nu
   return { counts, trouble: null };
 }
 
-/** What of several words is a number that can be, and why the others cannot. */
-export function chipsIn(words: readonly string[], most: number, what: string): { kept: number[]; troubles: string[] } {
-  const told = words.map((word) => ({ word, trouble: troubleOf(word, most, what) }));
-  return { kept: told.flatMap(({ word, trouble }) => (trouble === null ? [Number(word)] : [])), troubles: told.flatMap(({ trouble }) => trouble ?? []) };
+/** The words that are valid numbers, and why the others are not. */
+export function chipsIn(words: readonly string[], most: number, what: string): { accepted: number[]; troubles: string[] } {
+  const checked = words.map((word) => ({ word, trouble: troubleOf(word, most, what) }));
+  return {
+    accepted: checked.flatMap(({ word, trouble }) => (trouble === null ? [Number(word)] : [])),
+    troubles: checked.flatMap(({ trouble }) => trouble ?? []),
+  };
 }
 
 export function troubleOf(word: string, most: number, what: string): string | null {
@@ -71,14 +74,14 @@ export function troubleOf(word: string, most: number, what: string): string | nu
   return null;
 }
 
-export function merged(counts: readonly number[], more: readonly number[]): number[] {
+export function mergeCounts(counts: readonly number[], more: readonly number[]): number[] {
   return [...new Set([...counts, ...more])].sort((a, b) => a - b);
 }
 
 export function powersOfTwo(most: number): number[] {
-  const found: number[] = [];
-  for (let one = 1; one <= most; one *= 2) found.push(one);
-  return found;
+  const powers: number[] = [];
+  for (let power = 1; power <= most; power *= 2) powers.push(power);
+  return powers;
 }
 
 /** Why an engine cannot run this model here; null when it can. */
@@ -99,7 +102,7 @@ export function modelTrouble(model: ModelSummary, engine: EngineDocument | undef
   return null;
 }
 
-/** The only batch size that a model takes, where it has one. */
+/** The only batch size that a model takes, if it is fixed. */
 export function fixedBatch(shapes: readonly (readonly (string | number | null)[])[]): number | null {
   const sizes = shapes.map((shape) => shape[0]);
   const first = sizes[0];
@@ -110,7 +113,7 @@ export function fixedBatch(shapes: readonly (readonly (string | number | null)[]
 export function openDimensions(inputs: readonly { name: string; shape: readonly (string | number | null)[] | null }[]): string[] {
   const batch = new Set(inputs.flatMap(({ shape }) => (typeof shape?.[0] === "string" ? [shape[0]] : [])));
   const names = inputs.flatMap(({ name, shape }) =>
-    (shape ?? []).flatMap((size, place) => (typeof size === "number" || place === 0 ? [] : [size ?? `${name}.${place}`])),
+    (shape ?? []).flatMap((size, index) => (typeof size === "number" || index === 0 ? [] : [size ?? `${name}.${index}`])),
   );
   // "past + 1" follows from another one.
   return [...new Set(names)].filter((name) => !batch.has(name) && name !== "batch" && !/[\s+*/-]/.test(name));
@@ -118,15 +121,15 @@ export function openDimensions(inputs: readonly { name: string; shape: readonly 
 
 /** What the project began with: the oldest that no optimization made. Lists have the newest first. */
 export function inputModel(models: readonly ModelSummary[]): ModelSummary | undefined {
-  return models.findLast((one) => one.origin !== "optimization") ?? models[models.length - 1];
+  return models.findLast((model) => model.origin !== "optimization") ?? models[models.length - 1];
 }
 
 export function firstDraft(engines: readonly EngineDocument[], models: readonly ModelSummary[], cores: number, lastEngine: string | null): Draft {
-  const model = inputModel(models.filter((one) => one.state === "ready")) ?? inputModel(models);
-  const able = engines.filter((one) => engineTrouble(one, model) === null && isForPeople(one));
-  const any = engines.filter((one) => engineTrouble(one, model) === null);
-  const engine = any.find((one) => one.name === lastEngine) ?? able[0] ?? any[0];
-  const other = able.find((one) => one.name !== engine?.name) ?? engine;
+  const model = inputModel(models.filter((model) => model.state === "ready")) ?? inputModel(models);
+  const offered = engines.filter((engine) => engineTrouble(engine, model) === null && isForPeople(engine));
+  const usable = engines.filter((engine) => engineTrouble(engine, model) === null);
+  const engine = usable.find((engine) => engine.name === lastEngine) ?? offered[0] ?? usable[0];
+  const other = offered.find((candidate) => candidate.name !== engine?.name) ?? engine;
   return {
     engine: engine?.name ?? "",
     modelId: model?.id ?? null,
@@ -148,42 +151,42 @@ export function firstDraft(engines: readonly EngineDocument[], models: readonly 
 
 /** "Duplicate and edit". */
 export function draftOf(benchmark: BenchmarkDetailsDocument, base: Draft): Draft {
-  const asked = benchmark.settings;
-  const engine = benchmark.axes.engines[0] ?? asked.engines[0] ?? base.engine;
-  const budget = asked.budget === "quick" || asked.budget === "thorough" ? asked.budget : "default";
+  const settings = benchmark.settings;
+  const engine = benchmark.axes.engines[0] ?? settings.engines[0] ?? base.engine;
+  const budget = settings.budget === "quick" || settings.budget === "thorough" ? settings.budget : "default";
   return {
     ...base,
     engine,
     modelId: benchmark.model_id,
-    device: asked.devices[0] ?? "cpu",
-    counts: byField(({ field, place, usual }) => (place === "single" ? [asked[field][0] ?? usual] : merged(asked[field], []))),
-    many: byField(({ field, place }) => place !== "single" && asked[field].length > 1),
-    sizes: Object.fromEntries(Object.entries<number | number[]>(asked.dims).map(([name, sizes]) => [name, [sizes].flat()])),
+    device: settings.devices[0] ?? "cpu",
+    counts: byField(({ field, place, usual }) => (place === "single" ? [settings[field][0] ?? usual] : mergeCounts(settings[field], []))),
+    many: byField(({ field, place }) => place !== "single" && settings[field].length > 1),
+    sizes: Object.fromEntries(Object.entries<number | number[]>(settings.dims).map(([name, sizes]) => [name, [sizes].flat()])),
     budget,
-    warmup: asked.warmup,
-    iterations: asked.iterations,
-    timeoutS: asked.timeout_s,
-    perCall: asked.per_call,
+    warmup: settings.warmup,
+    iterations: settings.iterations,
+    timeoutS: settings.timeout_s,
+    perCall: settings.per_call,
   };
 }
 
-/** A draft with no more in it than its model and its engines can do. */
+/** A draft reduced to what its model and its engines can do. */
 export type Effective = Draft & { otherCounts: Counts };
 
-type Able = Pick<EngineDocument, "name" | NonNullable<CountAxis["capability"]>>;
+type CapableEngine = Pick<EngineDocument, "name" | NonNullable<CountAxis["capability"]>>;
 
-/** Whether an engine can have more of this than the usual. */
-export function has(engine: Able | undefined, { capability }: CountAxis): boolean {
+/** Whether an engine takes other values than the usual one. */
+export function hasCapability(engine: CapableEngine | undefined, { capability }: CountAxis): boolean {
   return capability === null || engine?.[capability] === true;
 }
 
 /** `dimensions` are those that the model leaves open, null before it is known. */
-export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Able[], dimensions: readonly string[] | null = null): Effective {
+export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly CapableEngine[], dimensions: readonly string[] | null = null): Effective {
   const counts = fixed === null ? draft.counts : { ...draft.counts, batch_sizes: [fixed] };
   const many = fixed === null ? draft.many : { ...draft.many, batch_sizes: false };
   const countsOf = (name: string) => {
-    const engine = engines.find((one) => one.name === name);
-    return byField((axis) => (has(engine, axis) ? counts[axis.field] : [axis.usual]));
+    const engine = engines.find((engine) => engine.name === name);
+    return byField((axis) => (hasCapability(engine, axis) ? counts[axis.field] : [axis.usual]));
   };
   const sizes = Object.fromEntries(Object.entries(draft.sizes).filter(([name]) => dimensions === null || name === "batch" || dimensions.includes(name)));
   return { ...draft, many, sizes, counts: countsOf(draft.engine), otherCounts: countsOf(draft.otherEngine) };
@@ -195,7 +198,7 @@ export function isFilled({ counts, otherCounts, compares, existing }: Effective)
   return sides.every((side) => COUNT_AXES.every(({ field }) => side[field].length > 0));
 }
 
-/** What is measured in alternation: each cell of one side, with its like of the other. */
+/** What is measured in alternation: each cell of one side, with its counterpart on the other. */
 export type Turn = { a: Record<SideCountName, number>; b: Record<SideCountName, number>; sizes: Sizes };
 
 export function turnsOf({ counts, otherCounts, sizes }: Effective): Turn[] {
@@ -203,29 +206,29 @@ export function turnsOf({ counts, otherCounts, sizes }: Effective): Turn[] {
   return NAMED_COUNTS.filter(isOfSides).reduce<Turn[]>(
     (turns, axis) =>
       turns.flatMap(({ a, b, ...rest }) =>
-        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({
+        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([countA, countB]) => ({
           ...rest,
-          a: { ...a, [axis.name]: here },
-          b: { ...b, [axis.name]: there },
+          a: { ...a, [axis.name]: countA },
+          b: { ...b, [axis.name]: countB },
         })),
       ),
-    combined(sizes).map((own) => ({ a: usual, b: usual, sizes: own })),
+    combineSizes(sizes).map((sizeList) => ({ a: usual, b: usual, sizes: sizeList })),
   );
 }
 
 /** Each combination of sizes. */
-function combined(sizes: Draft["sizes"]): Sizes[] {
-  return chosenSizes(sizes).reduce<Sizes[]>((all, [name, own]) => all.flatMap((before) => own.map((size) => ({ ...before, [name]: size }))), [{}]);
+function combineSizes(sizes: Draft["sizes"]): Sizes[] {
+  return chosenSizes(sizes).reduce<Sizes[]>((all, [name, sizeList]) => all.flatMap((before) => sizeList.map((size) => ({ ...before, [name]: size }))), [{}]);
 }
 
 function chosenSizes(sizes: Draft["sizes"]): [name: string, sizes: number[]][] {
-  return Object.entries(sizes).filter(([, own]) => own.length > 0);
+  return Object.entries(sizes).filter(([, sizeList]) => sizeList.length > 0);
 }
 
-/** A side that has the usual only is held against each number of the other's. */
-function pairsOf(here: readonly number[], there: readonly number[], usual: number): [here: number, there: number][] {
-  const all = merged(here.length < there.length ? there : here, []);
-  return all.map((count) => [here.includes(count) ? count : usual, there.includes(count) ? count : usual]);
+/** A side with only the usual value is paired with each value of the other. */
+function pairsOf(countsA: readonly number[], countsB: readonly number[], usual: number): [here: number, there: number][] {
+  const all = mergeCounts(countsA.length < countsB.length ? countsB : countsA, []);
+  return all.map((count) => [countsA.includes(count) ? count : usual, countsB.includes(count) ? count : usual]);
 }
 
 /** On a CPU, some need as many cores as their number; null when all have them. */
@@ -235,7 +238,7 @@ export function coresNote(axis: CountAxis, { counts, device }: Draft): string | 
   return `${countWords(axis, most)} need ${most} cores: cells with fewer will fail.`;
 }
 
-export function askedOf(draft: Draft, modelId: number, engine: string, counts: Counts): PlanBenchmarkRequest {
+export function requestOf(draft: Draft, modelId: number, engine: string, counts: Counts): PlanBenchmarkRequest {
   return {
     model_id: modelId,
     engines: engine ? [engine] : [],
@@ -260,13 +263,13 @@ export function askedOf(draft: Draft, modelId: number, engine: string, counts: C
   };
 }
 
-/** A refusal of what only some engines have may speak of cores, too. */
+/** A refusal about what only some engines have may also mention cores. */
 const REFUSED_COUNTS = [...NAMED_COUNTS].sort((a, b) => Number(a.capability === null) - Number(b.capability === null));
 
-/** Which field a refusal of the server is about; it speaks of options and of JSON fields. */
+/** Which field a refusal of the server is about; refusals name options or JSON fields. */
 export function fieldOf(title: string, why: string): Field | null {
   const text = `${title} ${why}`.toLowerCase();
-  const known: readonly [RegExp, Field][] = [
+  const rules: readonly [RegExp, Field][] = [
     ...REFUSED_COUNTS.map((axis): [RegExp, Field] => [new RegExp(axis.noun || axis.short), axis.field]),
     [/dimension|sizes/, "sizes"],
     [/device|cuda/, "device"],
@@ -274,35 +277,35 @@ export function fieldOf(title: string, why: string): Field | null {
     [/budget|iterations|warmup|timeout/, "budget"],
     [/model/, "model"],
   ];
-  return known.find(([words]) => words.test(text))?.[1] ?? null;
+  return rules.find(([words]) => words.test(text))?.[1] ?? null;
 }
 
 /** "2 core counts × 3 batch sizes × 2 sides = 12 cells". */
 export function planWords(draft: Effective, cells: number): string {
-  const counted = (counts: readonly number[], one: string) => `${counts.length} ${counts.length === 1 ? one : `${one}s`}`;
-  const several = chosenSizes(draft.sizes).filter(([, own]) => own.length > 1);
+  const countedNoun = (counts: readonly number[], noun: string) => `${counts.length} ${counts.length === 1 ? noun : `${noun}s`}`;
+  const several = chosenSizes(draft.sizes).filter(([, sizeList]) => sizeList.length > 1);
   const side = (counts: Counts) =>
     [
       ...NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1).map(({ field, variety }) =>
-        counted(counts[field], variety),
+        countedNoun(counts[field], variety),
       ),
-      ...several.map(([name, own]) => `${own.length} sizes of ${name}`),
+      ...several.map(([name, sizeList]) => `${sizeList.length} sizes of ${name}`),
     ].join(" × ");
   const [a, b] = [side(draft.counts), side(draft.otherCounts)];
   const sides = !draft.compares || draft.existing !== null ? a : a === b ? `${a} × 2 sides` : `${a} + ${b}`;
   return `${sides} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
 }
 
-/** What alternates, as a terminal would: a command for each cell. */
+/** The commands of the alternating measurement: one for each cell. */
 export function compareCommands(draft: Effective, a: string, b: string): string[] {
   const side = (name: string, engine: string, counts: Turn["a"]) => {
     const chosen = COUNT_AXES.filter(isOfSides).filter((axis) => counts[axis.name] !== axis.usual);
-    const said = [
+    const settings = [
       engine && `engine=${engine}`,
       ...chosen.map((axis) => `${axis.short}=${counts[axis.name]}`),
       draft.device !== "cpu" && `device=${draft.device}`,
     ].filter(Boolean);
-    const text = said.length > 0 ? `${name}@${said.join(",")}` : name;
+    const text = settings.length > 0 ? `${name}@${settings.join(",")}` : name;
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   };
   const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
@@ -319,7 +322,7 @@ export function queuedWords(id: number, comparisons: number, hasOther: boolean):
   return `2 benchmarks and ${comparisons} ${comparisons === 1 ? "comparison" : "comparisons"} are in the queue`;
 }
 
-/** Of an earlier version, or without an axis that is new, it is none. */
+/** False for drafts of an earlier version, or without a newer axis. */
 export function isDraft(value: unknown): value is Draft {
   return isObject(value) && "engine" in value && "timeoutS" in value && isObject(value.many) && isObject(value.sizes) && hasCounts(value.counts);
 }

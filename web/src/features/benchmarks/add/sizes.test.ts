@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { measuredCell } from "@/api/exampleCell";
 import { dimensionsOf, sizeSeries, variantName, variantOf } from "@/features/benchmarks/results/cells";
-import { askedOf, compareCommands, effectiveOf, firstDraft, openDimensions, planWords, turnsOf } from "@/features/benchmarks/add/form";
+import { requestOf, compareCommands, effectiveOf, firstDraft, openDimensions, planWords, turnsOf } from "@/features/benchmarks/add/form";
 import { cellName } from "@/format/words";
 
 const cell = (number: number, ms: number, seq: number, width = 8, cores = 1) =>
@@ -25,7 +25,7 @@ test("a model's open dimensions are those that a size can be given for", () => {
 });
 
 test("sizes of dimensions that the model does not have are not measured", () => {
-  expect(askedOf(draft, 1, "onnxruntime", draft.counts).dims).toEqual({ seq: [64, 128], width: [8] });
+  expect(requestOf(draft, 1, "onnxruntime", draft.counts).dims).toEqual({ seq: [64, 128], width: [8] });
   expect(planWords(draft, 2)).toBe("1 core count × 1 batch size × 2 sizes of seq = 2 cells");
 });
 

@@ -1,10 +1,10 @@
 import { notifications } from "@mantine/notifications";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
-import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
+import { requestOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
 import { rememberEngine } from "@/features/benchmarks/add/useDraft";
 
 export type Started = {
@@ -18,13 +18,13 @@ export type Started = {
 };
 
 /** Puts what the form says into the queue. A comparison is both sides by themselves, with the same
- *  cells, and then each cell of both in alternation: that is the judgement which drift cannot touch. */
+ *  cells, and then each cell of both in alternation: drift does not affect that judgement. */
 export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
-  const first = await told(
+  const first = await answerOf(
     api.POST("/api/v1/benchmarks", {
-      body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
+      body: { ...requestOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
     }),
   );
   rememberEngine(draft.engine);
@@ -39,8 +39,8 @@ export async function start(draft: Effective, pid: number): Promise<Started> {
 /** Adds to `jobs` what it puts into the queue. */
 async function startOther(draft: Effective, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
-  const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
-  const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
+  const request = { ...requestOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
+  const other = await answerOf(api.POST("/api/v1/benchmarks", { body: request }));
   jobs.push(...jobOf(other));
   for (const turn of turnsOf(draft)) {
     const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
@@ -71,19 +71,19 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
       seed: 0,
       start: true,
     };
-    jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
+    jobs.push(...jobOf(await answerOf(api.POST("/api/v1/comparisons", { body }))));
   }
   return other.id;
 }
 
-function jobOf(made: { latest_run: { job_id: number | null } | null }): number[] {
-  return made.latest_run?.job_id == null ? [] : [made.latest_run.job_id];
+function jobOf(runnable: { latest_run: { job_id: number | null } | null }): number[] {
+  return runnable.latest_run?.job_id == null ? [] : [runnable.latest_run.job_id];
 }
 
-/** Cancels all that was just started, the last first: what waits never begins then. */
+/** Cancels everything that was just started, the last first, so that no waiting job begins. */
 export function undoStart(started: Started): void {
   for (const job_id of [...started.jobs].reverse()) {
-    void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>
+    void answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>
       notifications.show({ color: "red", message: `Job ${job_id} was not cancelled` }),
     );
   }

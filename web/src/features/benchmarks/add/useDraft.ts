@@ -10,7 +10,7 @@ import { isForPeople } from "@/format/words";
 const LAST_ENGINE = "modeldyno.engine";
 const keyOf = (pid: number) => `modeldyno.draft.${pid}`;
 
-export type Known = { engines: readonly EngineDocument[]; models: readonly ModelSummary[]; cores: number };
+export type FormChoices = { engines: readonly EngineDocument[]; models: readonly ModelSummary[]; cores: number };
 
 /** Cores that may be used: from the machine's own list of them. */
 export function coresOf(host: Record<string, unknown> | undefined): number {
@@ -18,29 +18,29 @@ export function coresOf(host: Record<string, unknown> | undefined): number {
   return Array.isArray(allowed) && allowed.length > 0 ? allowed.length : 1;
 }
 
-/** What the form needs to know; null while it is asked. */
-export function useKnown(pid: number): { known: Known | null; error: Error | null } {
+/** What the form offers; null while it loads. */
+export function useFormChoices(pid: number): { available: FormChoices | null; error: Error | null } {
   const engines = useQuery(enginesQuery);
   const models = useQuery(modelsQuery(pid));
   const system = useQuery(systemQuery);
   const error = engines.error ?? models.error ?? system.error;
-  if (!engines.data || !models.data || !system.data) return { known: null, error };
+  if (!engines.data || !models.data || !system.data) return { available: null, error };
   // It plays back scripts, for tests of the workbench itself.
   const hasScripts = models.data.items.some((model) => model.format === "scripted");
-  const shown = engines.data.engines.filter((engine) => isForPeople(engine) || hasScripts);
-  return { known: { engines: shown, models: models.data.items, cores: coresOf(system.data.host) }, error: null };
+  const usable = engines.data.engines.filter((engine) => isForPeople(engine) || hasScripts);
+  return { available: { engines: usable, models: models.data.items, cores: coresOf(system.data.host) }, error: null };
 }
 
-/** The draft: as it was left, or filled in from a benchmark, or with what is usual. */
+/** The draft: as it was left, filled in from a benchmark, or with the defaults. */
 export function useDraft(
   pid: number,
-  known: Known,
+  available: FormChoices,
   from: number | undefined,
 ): { draft: Draft | null; change: (change: Partial<Draft>) => void; reset: () => void } {
-  const usual = firstDraft(known.engines, known.models, known.cores, localStorage.getItem(LAST_ENGINE));
+  const defaults = firstDraft(available.engines, available.models, available.cores, localStorage.getItem(LAST_ENGINE));
   const source = useQuery({ ...benchmarkQuery(from ?? 0), enabled: from !== undefined });
-  const [edited, setEdited] = useState<Draft | null>(() => (from === undefined ? stored(pid, known) : null));
-  const draft = edited ?? (from === undefined ? usual : source.data ? draftOf(source.data, usual) : null);
+  const [edited, setEdited] = useState<Draft | null>(() => (from === undefined ? storedDraft(pid, available) : null));
+  const draft = edited ?? (from === undefined ? defaults : source.data ? draftOf(source.data, defaults) : null);
   return {
     draft,
     change: (change) => {
@@ -64,11 +64,11 @@ export function rememberEngine(engine: string): void {
   localStorage.setItem(LAST_ENGINE, engine);
 }
 
-/** What was left, unless what it speaks of is gone. */
-function stored(pid: number, known: Known): Draft | null {
+/** The stored draft, unless its model is gone. */
+function storedDraft(pid: number, available: FormChoices): Draft | null {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(keyOf(pid)) ?? "null");
-    return isDraft(found) && known.models.some((model) => model.id === found.modelId) ? found : null;
+    const draft: unknown = JSON.parse(localStorage.getItem(keyOf(pid)) ?? "null");
+    return isDraft(draft) && available.models.some((model) => model.id === draft.modelId) ? draft : null;
   } catch {
     return null;
   }

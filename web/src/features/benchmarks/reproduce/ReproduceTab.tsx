@@ -52,16 +52,16 @@ function Environment({ benchmark, run }: { benchmark: BenchmarkDetailsDocument; 
   );
 }
 
-/** What is not as it was for the baseline: only that. */
+/** The differences from the environment of the baseline. */
 function Differences({ benchmark, mine }: { benchmark: BenchmarkDetailsDocument; mine: BenchmarkDocument }) {
   const baseline = useQuery(projectQuery(benchmark.project_id)).data?.baseline_benchmark_id ?? null;
   const isOther = baseline !== null && baseline !== benchmark.id;
   const other = useQuery({ ...benchmarkQuery(baseline ?? 0), enabled: isOther }).data?.latest_run;
   const theirs = useQuery({ ...resultQuery(other?.id ?? ""), enabled: isOther && other != null }).data;
   if (!isOther || !isBenchmark(theirs)) return null;
-  const found = differences(mine, theirs);
-  if (found.length === 0) return <Text size="sm">Same environment as baseline #{baseline}.</Text>;
-  return <Rows title={`Differs from baseline #${baseline}`} rows={found.map((one) => [one.name, `${one.mine}; there ${one.theirs}`])} />;
+  const differing = differences(mine, theirs);
+  if (differing.length === 0) return <Text size="sm">Same environment as baseline #{baseline}.</Text>;
+  return <Rows title={`Differs from baseline #${baseline}`} rows={differing.map((row) => [row.name, `${row.mine}; there ${row.theirs}`])} />;
 }
 
 function Rows({ title, rows }: { title: string; rows: readonly (readonly [name: string, value: string])[] }) {

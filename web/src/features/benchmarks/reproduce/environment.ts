@@ -1,11 +1,11 @@
 import { engineTitle } from "@/api/engines";
 import type { BenchmarkDocument } from "@/api/schema.gen";
-import { NOTHING, bytes, percent, plain } from "@/format/numbers";
+import { NOTHING, bytes, percent, fixedText } from "@/format/numbers";
 
-const said = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
+const yesOrNo = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
 const unique = (values: readonly (string | null | undefined)[]): string => [...new Set(values.filter(Boolean))].join(", ") || NOTHING;
 
-/** What a result was made on and with, as rows of a table. */
+/** The machine and software of a result, as rows of a table. */
 export function environmentOf(result: BenchmarkDocument): [name: string, value: string][] {
   const { host, weather, cells } = result;
   const engines = [...new Set(cells.map((cell) => `${engineTitle(cell.engine)} ${cell.effective?.engine_version ?? ""}`.trim()))];
@@ -14,8 +14,8 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["Instruction sets", host.instruction_sets.join(", ") || NOTHING],
     ["Memory", bytes(host.memory_bytes)],
     ["Governor", host.governor ?? NOTHING],
-    ["Boost", said(host.boost)],
-    ["Virtual machine", said(host.hypervisor)],
+    ["Boost", yesOrNo(host.boost)],
+    ["Virtual machine", yesOrNo(host.hypervisor)],
     ["Container", host.container ?? NOTHING],
     ["NUMA nodes", host.numa_nodes === null ? NOTHING : String(host.numa_nodes)],
     ["System", `${host.system} ${host.kernel}, ${host.libc}`],
@@ -26,7 +26,7 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["Sandbox", unique(cells.map((cell) => cell.sandbox))],
     ["Model sha256", result.model.sha256],
     ["Tool", `Modeldyno ${result.tool_version}, Python ${host.python}`],
-    ["Load while measuring", weather.load_1m === null ? NOTHING : plain(weather.load_1m, 1)],
+    ["Load while measuring", weather.load_1m === null ? NOTHING : fixedText(weather.load_1m, 1)],
     ["Time that tasks waited for a CPU", weather.cpu_pressure === null ? NOTHING : percent(weather.cpu_pressure, 1)],
     ["Fingerprint", host.fingerprint],
   ];

@@ -1,7 +1,7 @@
 import { COUNT_AXES } from "@/api/axes";
 import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A file name that a terminal takes as it is. */
 export function plainName(name: string): string {
@@ -23,52 +23,52 @@ export function reproductions(benchmark: BenchmarkDetailsDocument, origin: strin
     {
       name: "curl",
       language: "shell",
-      text: `${set}\ncurl -sSf ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))} \\\n  ${origin}/api/v1/benchmarks`,
+      text: `${set}\ncurl -sSf ${token} -H 'Content-Type: application/json' \\\n  -d ${shellQuoted(JSON.stringify(body))} \\\n  ${origin}/api/v1/benchmarks`,
     },
-    { name: "Python", language: "python", text: python(benchmark, origin) },
+    { name: "Python", language: "python", text: pythonScript(benchmark, origin) },
     { name: "config JSON", language: "json", text: JSON.stringify(body, null, 2) },
   ];
 }
 
 /** A JSON value as Python writes it. */
-function literal(value: unknown): string {
+function pythonLiteral(value: unknown): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(", ")}]`;
   if (typeof value === "object")
     return `{${Object.entries(value)
-      .map(([key, one]) => `${literal(key)}: ${literal(one)}`)
+      .map(([key, item]) => `${pythonLiteral(key)}: ${pythonLiteral(item)}`)
       .join(", ")}}`;
   return JSON.stringify(value);
 }
 
-function python(benchmark: BenchmarkDetailsDocument, origin: string): string {
-  const asked = benchmark.settings;
+function pythonScript(benchmark: BenchmarkDetailsDocument, origin: string): string {
+  const settings = benchmark.settings;
   const budget = { quick: { quick: true }, thorough: { thorough: true }, default: {} };
-  const given: Record<string, unknown> = {
+  const args: Record<string, unknown> = {
     project: benchmark.project_id,
-    engine: asked.engines,
-    ...Object.fromEntries(COUNT_AXES.map(({ short, field }) => [short, asked[field]])),
-    device: asked.devices,
-    precision: asked.precisions,
-    contract: asked.contract,
-    spin: asked.spinning,
-    dims: asked.dims,
-    values: asked.values,
-    inputs: asked.inputs,
-    signature: asked.signature,
-    options: asked.options,
-    ...(typeof asked.budget === "number" ? { budget: asked.budget } : budget[asked.budget]),
-    iterations: asked.iterations,
-    warmup: asked.warmup,
-    per_call: asked.per_call,
-    timeout: asked.timeout_s,
-    seed: asked.seed,
+    engine: settings.engines,
+    ...Object.fromEntries(COUNT_AXES.map(({ short, field }) => [short, settings[field]])),
+    device: settings.devices,
+    precision: settings.precisions,
+    contract: settings.contract,
+    spin: settings.spinning,
+    dims: settings.dims,
+    values: settings.values,
+    inputs: settings.inputs,
+    signature: settings.signature,
+    options: settings.options,
+    ...(typeof settings.budget === "number" ? { budget: settings.budget } : budget[settings.budget]),
+    iterations: settings.iterations,
+    warmup: settings.warmup,
+    per_call: settings.per_call,
+    timeout: settings.timeout_s,
+    seed: settings.seed,
   };
-  const counts = COUNT_AXES.filter((axis) => !axis.is_always_named).map((axis) => [axis.short, literal([axis.usual])] as const);
+  const counts = COUNT_AXES.filter((axis) => !axis.is_always_named).map((axis) => [axis.short, pythonLiteral([axis.usual])] as const);
   const usual: Record<string, string> = { ...Object.fromEntries(counts), device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
-  const words = Object.entries(given)
-    .map(([name, value]) => [name, literal(value)] as const)
+  const argLines = Object.entries(args)
+    .map(([name, value]) => [name, pythonLiteral(value)] as const)
     .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))
     .map(([name, text]) => `    ${name}=${text},`);
   return [
@@ -77,10 +77,10 @@ function python(benchmark: BenchmarkDetailsDocument, origin: string): string {
     "",
     "import modeldyno as md",
     "",
-    `client = md.Client(${literal(origin)}, token=os.environ.get("MODELDYNO_TOKEN"))`,
+    `client = md.Client(${pythonLiteral(origin)}, token=os.environ.get("MODELDYNO_TOKEN"))`,
     "result = client.bench(",
     `    ${benchmark.model_id},`,
-    ...words,
+    ...argLines,
     ")",
     "print(result)",
   ].join("\n");

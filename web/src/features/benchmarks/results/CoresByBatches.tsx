@@ -5,22 +5,22 @@ import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
 import { variantOf, type Choice } from "@/features/benchmarks/results/cells";
-import type { Change, Looked } from "@/features/benchmarks/results/view";
+import type { Change, ResultView } from "@/features/benchmarks/results/view";
 
 /** All cells of one engine at a glance, where both axes were measured; a click leads to the baseline of a cell. */
-export function CoresByBatches({ cells, choice, looked, change }: { cells: readonly CellDocument[]; choice: Choice; looked: Looked; change: Change }) {
+export function CoresByBatches({ cells, choice, view, change }: { cells: readonly CellDocument[]; choice: Choice; view: ResultView; change: Change }) {
   const { chosen, cores, batches } = choice;
   const map = useMemo<HeatMap | null>(() => {
     if (!chosen) return null;
-    const { label, unit, isRate } = METRICS[looked.metric];
+    const { label, unit, isRate } = METRICS[view.metric];
     const own = cells.filter((cell) => variantOf(cell) === variantOf(chosen));
-    return { metric: label, unit, isRate, squares: own.map((cell) => squareFrom(cell, looked)) };
-  }, [cells, chosen, looked]);
+    return { metric: label, unit, isRate, squares: own.map((cell) => squareFrom(cell, view)) };
+  }, [cells, chosen, view]);
   const draw = useMemo(() => map && drawHeatMap(map), [map]);
   if (!map || !draw || cores.length < 2 || batches.length < 2) return null;
   const pick = (name: string) => {
-    const at = squareOf(name);
-    if (at) change({ tab: "baseline", ...at });
+    const position = squareOf(name);
+    if (position) change({ tab: "baseline", ...position });
   };
   return (
     <Chart
@@ -35,8 +35,8 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
   );
 }
 
-function squareFrom(cell: CellDocument, looked: Looked) {
-  const figure = withinRun(METRICS[looked.metric].of(cell));
+function squareFrom(cell: CellDocument, view: ResultView) {
+  const figure = withinRun(METRICS[view.metric].of(cell));
   return {
     cores: cell.cores,
     batch: cell.batch_size,

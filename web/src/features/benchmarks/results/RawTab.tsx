@@ -11,13 +11,13 @@ import { engineLook } from "@/charts/palette";
 import { isBenchmark } from "@/features/benchmarks/reproduce/ReproduceTab";
 import { ResultControls } from "@/features/benchmarks/results/ResultControls";
 import { choose } from "@/features/benchmarks/results/cells";
-import type { Change, Looked } from "@/features/benchmarks/results/view";
-import { count, decimals, plain } from "@/format/numbers";
+import type { Change, ResultView } from "@/features/benchmarks/results/view";
+import { count, decimals, fixedText } from "@/format/numbers";
 import { cellName } from "@/format/words";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
-type Props = { benchmark: BenchmarkDetailsDocument; looked: Looked; change: Change };
+type Props = { benchmark: BenchmarkDetailsDocument; view: ResultView; change: Change };
 type Row = { iteration: number; session: number; ms: number; isOutlier: boolean };
 type Percentile = { name: string; value: number | null; ci: readonly number[] | null; needs: number | null };
 
@@ -25,22 +25,22 @@ type Percentile = { name: string; value: number | null; ci: readonly number[] | 
 const MOST_ROWS = 20_000;
 
 /** The samples of a cell: in a histogram, and one by one. */
-export function RawTab({ benchmark, looked, change }: Props) {
-  const choice = useMemo(() => choose(benchmark.cells, looked), [benchmark.cells, looked]);
+export function RawTab({ benchmark, view, change }: Props) {
+  const choice = useMemo(() => choose(benchmark.cells, view), [benchmark.cells, view]);
   const cell = choice.chosen;
   const runId = benchmark.latest_run?.id ?? "";
   const query = useQuery({ ...distributionQuery(runId, cell?.number ?? 0, MOST_ROWS), enabled: runId !== "" && cell !== undefined });
   const distribution = query.data;
   const { percentiles, isWithin } = usePercentiles(runId, cell?.number ?? -1);
   if (!cell || runId === "") return <Text className="dim">Nothing measured yet.</Text>;
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
         <Anchor href={`/api/v1/runs/${runId}/samples`} download size="sm">
           Download all samples (CSV)
         </Anchor>
-        <ResultControls choice={choice} looked={{ ...looked, tab: "baseline" }} change={change} />
+        <ResultControls choice={choice} view={{ ...view, tab: "baseline" }} change={change} />
       </Group>
       {distribution === undefined ? (
         <Skeleton height={420} />
@@ -90,10 +90,10 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
               <Table.Th scope="row" fw={500}>
                 {percentile}
               </Table.Th>
-              <Table.Td ta="right">{value === null ? "–" : plain(value, decimals(value, 4))}</Table.Td>
+              <Table.Td ta="right">{value === null ? "–" : fixedText(value, decimals(value, 4))}</Table.Td>
               <Table.Td>
                 {ci ? (
-                  ci.map((one) => plain(one, decimals(one, 4))).join(" to ")
+                  ci.map((bound) => fixedText(bound, decimals(bound, 4))).join(" to ")
                 ) : (
                   <Text span size="sm" className="dim">
                     {needs ? `needs about ${count(needs)} samples` : "–"}
@@ -148,7 +148,7 @@ function SampleTable({ distribution }: { distribution: DistributionDocument }) {
   const columns: Column<Row>[] = [
     { id: "place", header: "Iteration", value: (row) => row.iteration, isNumber: true },
     { id: "session", header: "Session", value: (row) => row.session, isNumber: true },
-    { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => plain(row.ms, 6), isNumber: true },
+    { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => fixedText(row.ms, 6), isNumber: true },
     {
       id: "far",
       header: "",

@@ -4,34 +4,34 @@ import { useMemo, type ReactNode } from "react";
 
 import { distributionQuery } from "@/api/queries";
 import { cardFigures } from "@/api/figureColumns";
-import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, withinRun, type Known } from "@/api/figures";
+import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, withinRun, type MeasuredFigure } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Point, type Scaling } from "@/charts/scaling";
 import { basisOf, cellAt, intervalOf, isOfOutput, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
-import type { Looked } from "@/features/benchmarks/results/view";
+import type { ResultView } from "@/features/benchmarks/results/view";
 import { percent } from "@/format/numbers";
 import { cellName, intervalWords } from "@/format/words";
 import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
 import { NoiseBadge } from "@/ui/badges";
 
-type Props = { cells: readonly CellDocument[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
+type Props = { cells: readonly CellDocument[]; choice: Choice; view: ResultView; runId: string | null; beside?: ReactNode };
 
 /** Numbers at the left, the chart that they belong to at the right. */
-export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
+export function ResultBody({ cells, choice, view, runId, beside }: Props) {
   const { chosen } = choice;
   if (!chosen) return <Text className="dim">Nothing measured.</Text>;
   return (
     <div className="numbers-and-chart">
       <Stack gap="sm">
-        {looked.tab === "baseline" ? <Numbers cell={chosen} /> : <ScalingNumbers cells={cells} cell={chosen} looked={looked} />}
+        {view.tab === "baseline" ? <Numbers cell={chosen} /> : <ScalingNumbers cells={cells} cell={chosen} view={view} />}
         {beside}
       </Stack>
       <div>
-        {looked.tab === "baseline" ? <IterationsOf cell={chosen} runId={runId} /> : <ScalingOf cells={cells} choice={choice} chosen={chosen} looked={looked} />}
+        {view.tab === "baseline" ? <IterationsOf cell={chosen} runId={runId} /> : <ScalingOf cells={cells} choice={choice} chosen={chosen} view={view} />}
       </div>
     </div>
   );
@@ -57,7 +57,7 @@ export function Quality({ cell }: { cell: CellDocument }) {
   );
 }
 
-/** As what it really ran, and each thing that is not as it was asked for. */
+/** What it really ran as, and each deviation from the request. */
 export function RanAs({ cell }: { cell: CellDocument }) {
   if (!cell.effective) return null;
   return (
@@ -65,9 +65,9 @@ export function RanAs({ cell }: { cell: CellDocument }) {
       <Text size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
         Ran as {[cell.effective.text, cell.shape].filter(Boolean).join(" · ")}
       </Text>
-      {cell.surprises.map((one) => (
-        <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
-          <b>{isOfOutput(one) ? "Unusual:" : "Not as requested:"}</b> {one.text} <span className="dim">({one.fix})</span>
+      {cell.surprises.map((surprise) => (
+        <Text key={surprise.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
+          <b>{isOfOutput(surprise) ? "Unusual:" : "Not as requested:"}</b> {surprise.text} <span className="dim">({surprise.fix})</span>
         </Text>
       ))}
     </Stack>
@@ -90,7 +90,7 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       </Alert>
     );
   }
-  const basis = (what: string, figure: Known | null) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell, figure)}` : "not measured");
+  const basis = (what: string, figure: MeasuredFigure | null) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell, figure)}` : "not measured");
   return (
     <>
       <Text size="sm" fw={600}>
@@ -122,15 +122,15 @@ export function Numbers({ cell }: { cell: CellDocument }) {
         unit="items/s"
         basis={basis("sustained, from the mean", itemsPerSecond(cell))}
       />
-      {cardFigures(cell).map(({ label, format, unit, known }) => (
+      {cardFigures(cell).map(({ label, format, unit, figure }) => (
         <Figure
           key={label}
           label={label}
-          value={known.value}
-          interval={intervalOf(known)}
+          value={figure.value}
+          interval={intervalOf(figure)}
           unit={unit}
           format={format}
-          basis={["measured", intervalWords(known)].filter(Boolean).join(" · ")}
+          basis={["measured", intervalWords(figure)].filter(Boolean).join(" · ")}
         />
       ))}
       <Quality cell={cell} />
@@ -141,31 +141,31 @@ export function Numbers({ cell }: { cell: CellDocument }) {
 
 const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_size", name: "batch size" } } as const;
 
-function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[]; cell: CellDocument; looked: Looked }) {
-  const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
-  const { label, unit, isRate, of } = METRICS[looked.metric];
-  const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
+function ScalingNumbers({ cells, cell, view }: { cells: readonly CellDocument[]; cell: CellDocument; view: ResultView }) {
+  const along = view.tab === "batches" ? ALONG.batches : ALONG.cores;
+  const { label, unit, isRate, of } = METRICS[view.metric];
+  const points = pointsOf(cells, variantOf(cell), along.key, cell, view.metric);
   const ends = extremes(points, isRate);
   const areKnown = ends !== null && hasInterval(ends.best) && hasInterval(ends.worst);
   const isClear = ends !== null && !overlap(ends.best, ends.worst);
-  const number = (name: string, at: CellDocument | undefined) => {
-    const figure = at ? of(at) : null;
+  const renderFigure = (name: string, ofCell: CellDocument | undefined) => {
+    const figure = ofCell ? of(ofCell) : null;
     return (
       <Figure
         label={name}
         value={figure?.value}
         interval={intervalOf(figure)}
         unit={unit}
-        basis={at && figure ? `measured · ${basisOf(at, figure)}` : "not measured"}
+        basis={ofCell && figure ? `measured · ${basisOf(ofCell, figure)}` : "not measured"}
       />
     );
   };
-  const at = ({ x }: Point) => cellAt(cells, variantOf(cell), along.key, cell, x);
+  const cellOf = ({ x }: Point) => cellAt(cells, variantOf(cell), along.key, cell, x);
   return (
     <>
-      {ends && isClear && number(`Fastest at ${along.name} ${ends.best.x}`, at(ends.best))}
-      {number(`${label} at ${cellName(cell)}`, cell)}
-      {ends && isClear && number(`Slowest at ${along.name} ${ends.worst.x}`, at(ends.worst))}
+      {ends && isClear && renderFigure(`Fastest at ${along.name} ${ends.best.x}`, cellOf(ends.best))}
+      {renderFigure(`${label} at ${cellName(cell)}`, cell)}
+      {ends && isClear && renderFigure(`Slowest at ${along.name} ${ends.worst.x}`, cellOf(ends.worst))}
       {ends && !isClear && (
         <Text size="sm" className="dim">
           {areKnown
@@ -179,11 +179,11 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
   );
 }
 
-function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocument[]; choice: Choice; chosen: CellDocument; looked: Looked }) {
-  const isCores = looked.tab === "cores";
+function ScalingOf({ cells, choice, chosen, view }: { cells: readonly CellDocument[]; choice: Choice; chosen: CellDocument; view: ResultView }) {
+  const isCores = view.tab === "cores";
   const along = isCores ? ALONG.cores : ALONG.batches;
   const scaling = useMemo<Scaling>(() => {
-    const { label, unit, isRate } = METRICS[looked.metric];
+    const { label, unit, isRate } = METRICS[view.metric];
     return {
       along: along.name,
       metric: label,
@@ -191,17 +191,17 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
       isRate,
       hasIdeal: isCores,
       intervals: "this run",
-      series: choice.variants.map((variant, place) => {
+      series: choice.variants.map((variant, index) => {
         const engine = variant.value.split(" ")[0] ?? "";
         const isAlone = choice.variants.filter(({ value }) => value.split(" ")[0] === engine).length === 1;
         return {
           name: variant.label,
-          look: (isDark: boolean) => (isAlone ? engineLook(engine, isDark) : look(place, isDark)),
-          points: pointsOf(cells, variant.value, along.key, chosen, looked.metric),
+          look: (isDark: boolean) => (isAlone ? engineLook(engine, isDark) : look(index, isDark)),
+          points: pointsOf(cells, variant.value, along.key, chosen, view.metric),
         };
       }),
     };
-  }, [along, cells, choice.variants, chosen, isCores, looked.metric]);
+  }, [along, cells, choice.variants, chosen, isCores, view.metric]);
   const draw = useMemo(() => drawScaling(scaling), [scaling]);
   const held = isCores ? `batch size ${chosen.batch_size}` : `${chosen.cores} ${chosen.cores === 1 ? "core" : "cores"}`;
   const values = new Set(scaling.series.flatMap(({ points }) => points.map(({ x }) => x)));
@@ -238,7 +238,7 @@ function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | nul
   );
   const draw = useMemo(() => iterations && drawIterations(iterations), [iterations]);
   if (!isThere || distribution === null) return <Text className="dim">This cell has no samples.</Text>;
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   if (!iterations || !draw) return <Skeleton height={340} />;
   return (
     <Chart

@@ -9,13 +9,13 @@ import { engineLook } from "@/charts/palette";
 import { drawScaling, overlap, pointText, scalingTable, type Point, type Scaling } from "@/charts/scaling";
 import { variantOf } from "@/features/benchmarks/results/cells";
 import { lineageOf } from "@/features/benchmarks/results/lineage";
-import type { Looked } from "@/features/benchmarks/results/view";
+import type { ResultView } from "@/features/benchmarks/results/view";
 import { cellName } from "@/format/words";
 
 const MOST_DRAWN = 12; // re-runs: the newest
 
-/** The same cell over all re-runs of a benchmark: whether it stays where it was. */
-export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell: CellDocument; looked: Looked }) {
+/** The same cell over all re-runs of a benchmark: whether it changes. */
+export function Trend({ id, pid, cell, view }: { id: number; pid: number; cell: CellDocument; view: ResultView }) {
   const rows = useInfiniteQuery(benchmarksQuery({ project_id: pid, state: "done", limit: 200 })).data?.pages[0]?.items;
   const line = useMemo(() => lineageOf(id, rows ?? []).slice(-MOST_DRAWN), [id, rows]);
   // Combined, so that it is the same array until a result changes.
@@ -23,7 +23,7 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
     queries: line.length > 1 ? line.map((row) => benchmarkQuery(row.id)) : [],
     combine: (results) => results.flatMap(({ data }) => (data ? [data] : [])),
   });
-  const scaling = useMemo(() => trendOf(reruns, cell, looked.metric), [reruns, cell, looked.metric]);
+  const scaling = useMemo(() => trendOf(reruns, cell, view.metric), [reruns, cell, view.metric]);
   const draw = useMemo(() => drawScaling(scaling), [scaling]);
   const points = scaling.series[0]?.points ?? [];
   if (points.length < 2) return null;
@@ -52,11 +52,11 @@ function trendOf(reruns: readonly BenchmarkDetailsDocument[], cell: CellDocument
       {
         name: cellName(cell),
         look: (isDark) => engineLook(cell.engine, isDark),
-        points: reruns.flatMap((one) => {
-          const same = one.cells.find((other) => variantOf(other) === variantOf(cell) && other.cores === cell.cores && other.batch_size === cell.batch_size);
+        points: reruns.flatMap((rerun) => {
+          const same = rerun.cells.find((other) => variantOf(other) === variantOf(cell) && other.cores === cell.cores && other.batch_size === cell.batch_size);
           const figure = same ? of(same) : null;
           return same && figure
-            ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }]
+            ? [{ x: rerun.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }]
             : [];
         }),
       },

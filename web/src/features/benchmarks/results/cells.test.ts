@@ -16,8 +16,8 @@ describe("drop-downs", () => {
     expect(choose(cells, { cores: 4, batch: 8 }).chosen?.number).toBe(3);
   });
   test("fall back to what was measured", () => {
-    const found = choose([cell(0, 1, 1, null), cell(1, 2, 1, 5)], { cores: 64, batch: 99 });
-    expect([found.chosen?.number, found.cores, found.batches]).toEqual([1, [1, 2], [1]]);
+    const choice = choose([cell(0, 1, 1, null), cell(1, 2, 1, 5)], { cores: 64, batch: 99 });
+    expect([choice.chosen?.number, choice.cores, choice.batches]).toEqual([1, [1, 2], [1]]);
   });
   test("offer every engine by name", () => {
     const both = [...cells, cell(4, 1, 1, 9, "pytorch")];
@@ -44,13 +44,13 @@ test("a number says what it rests on", () => {
   expect(basisOf({ sessions: 1, samples: 5, interval_note: "1 session; an interval needs 4" })).toBe("no interval: 1 session; an interval needs 4");
 });
 
-test("what a job tells finds its cell by place, or by name", () => {
-  const told = [{ name: "somehow" }, { name: "b" }, { name: "c" }, { name: "d" }];
-  expect(slotsOf(cells, told).map((slot) => slot.told?.name)).toEqual(["somehow", "b", "c", "d"]);
-  expect(slotsOf(cells, [{ name: "onnxruntime 4 1" }]).map((slot) => slot.told?.name)).toEqual([undefined, undefined, "onnxruntime 4 1", undefined]);
+test("the progress of a job belongs to its cell by position, or by name", () => {
+  const progress = [{ name: "somehow" }, { name: "b" }, { name: "c" }, { name: "d" }];
+  expect(slotsOf(cells, progress).map((slot) => slot.progress?.name)).toEqual(["somehow", "b", "c", "d"]);
+  expect(slotsOf(cells, [{ name: "onnxruntime 4 1" }]).map((slot) => slot.progress?.name)).toEqual([undefined, undefined, "onnxruntime 4 1", undefined]);
 });
 
-test("what engines did on their own account is kept apart from unusual outputs", () => {
+test("deviations of engines are separate from unusual outputs", () => {
   const surprises: CellDocument["surprises"] = [
     { about: "precision", text: "asked for fp32, computed in bf16", fix: "" },
     { about: "output", text: "output `y` is the same value everywhere", fix: "" },

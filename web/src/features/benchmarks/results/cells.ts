@@ -1,13 +1,13 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
-import { METRICS, withinRun, type Known, type Metric } from "@/api/figures";
+import { METRICS, withinRun, type MeasuredFigure, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
 import { intervalWords } from "@/format/words";
 
-export function intervalOf(figure: Known | null): Interval | null {
+export function intervalOf(figure: MeasuredFigure | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }
 
@@ -25,18 +25,18 @@ function sizesWithout(cell: object, dimension: string): Sizes {
   return Object.fromEntries(Object.entries(sizesOf(cell)).filter(([name]) => name !== dimension));
 }
 
-/** Its name: the engine, and what else tells it apart from the others. */
+/** Its name: the engine, and what else distinguishes it from the others. */
 export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineTitle(cell.engine) : "First engine that can read it"];
-  if (differs((one) => one.device)) words.push(cell.device);
-  if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
-  for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));
-  for (const [name, size] of Object.entries(sizesWithout(cell, dimension))) if (differs((one) => sizesOf(one)[name])) words.push(`${name} ${size}`);
+  if (differs((other) => other.device)) words.push(cell.device);
+  if (differs((other) => other.precision) && cell.precision) words.push(cell.precision);
+  for (const axis of VARIANT_COUNTS) if (differs((other) => other[axis.name])) words.push(countWords(axis, cell[axis.name]));
+  for (const [name, size] of Object.entries(sizesWithout(cell, dimension))) if (differs((other) => sizesOf(other)[name])) words.push(`${name} ${size}`);
   return words.join(" · ");
 }
 
-export type View = { engine?: string; cores?: number; batch?: number };
+export type CellSelection = { engine?: string; cores?: number; batch?: number };
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
@@ -47,20 +47,20 @@ export type Choice = {
   chosen: CellDocument | undefined;
 };
 
-/** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
-export function choose(cells: readonly CellDocument[], view: View): Choice {
+/** What the drop-downs offer, and the cell that they select; a choice that does not exist falls back to one that does. */
+export function choose(cells: readonly CellDocument[], selection: CellSelection): Choice {
   const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
   const variants = unique(cells.map((cell) => variantOf(cell))).map((value) => {
-    const cell = cells.find((one) => variantOf(one) === value);
+    const cell = cells.find((other) => variantOf(other) === value);
     return { value, label: cell ? variantName(cell, cells) : value };
   });
-  const engine = variants.some(({ value }) => value === view.engine) ? view.engine : first && variantOf(first);
+  const engine = variants.some(({ value }) => value === selection.engine) ? selection.engine : first && variantOf(first);
   const own = cells.filter((cell) => variantOf(cell) === engine);
   const cores = unique(own.map((cell) => cell.cores)).sort((a, b) => a - b);
   const batches = unique(own.map((cell) => cell.batch_size)).sort((a, b) => a - b);
   const start = own.find((cell) => cell.latency_ms !== null) ?? own[0];
-  const core = view.cores !== undefined && cores.includes(view.cores) ? view.cores : start?.cores;
-  const batch = view.batch !== undefined && batches.includes(view.batch) ? view.batch : start?.batch_size;
+  const core = selection.cores !== undefined && cores.includes(selection.cores) ? selection.cores : start?.cores;
+  const batch = selection.batch !== undefined && batches.includes(selection.batch) ? selection.batch : start?.batch_size;
   const chosen = own.find((cell) => cell.cores === core && cell.batch_size === batch) ?? start;
   return { variants, cores, batches, chosen };
 }
@@ -123,16 +123,16 @@ export function sizeSeries(
   });
 }
 
-/** What stands under a number: "12 sessions", and what its ± is of, or why there is none. */
-export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: Known | null = null): string {
+/** The line under a number: "12 sessions", and what its ± is of, or why there is none. */
+export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: MeasuredFigure | null = null): string {
   const n = cell.sessions === 0 ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
   return cell.interval_note ? `no interval: ${cell.interval_note}` : [n, intervalWords(figure)].filter(Boolean).join(" · ");
 }
 
 /** "ONNX Runtime · fp32 · CPU": of what it measured. */
-export function headOf(row: Pick<BenchmarkDetailsDocument, "axes">): string {
+export function setupText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const { engines, precisions, devices } = row.axes;
-  return [engines.map(engineTitle).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
+  return [engines.map(engineTitle).join(", "), precisions.join(", "), devices.map((device) => (device === "cpu" ? "CPU" : device)).join(", ")]
     .filter(Boolean)
     .join(" · ");
 }
@@ -144,12 +144,12 @@ export function axesText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */
-export type Slot<Told> = { cell: CellDocument; told: Told | undefined };
+export type Slot<Progress> = { cell: CellDocument; progress: Progress | undefined };
 
-/** What a job tells of each cell: by its place, or by its name where cells are left out. */
-export function slotsOf<Told extends { name: string }>(cells: readonly CellDocument[], told: readonly Told[]): Slot<Told>[] {
-  const isWhole = told.length === cells.length;
-  return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
+/** The progress of each cell: by position, or by name if cells are left out. */
+export function slotsOf<Progress extends { name: string }>(cells: readonly CellDocument[], progress: readonly Progress[]): Slot<Progress>[] {
+  const isWhole = progress.length === cells.length;
+  return cells.map((cell, index) => ({ cell, progress: isWhole ? progress[index] : progress.find((entry) => entry.name === cell.name) }));
 }
 
 type Surprise = CellDocument["surprises"][number];
@@ -157,12 +157,12 @@ type Surprise = CellDocument["surprises"][number];
 export const isOfOutput = ({ about }: Surprise): boolean => about === "output";
 
 /** Each sentence once; of several cells, with the cell it is about. */
-function sentences(cells: readonly CellDocument[], isWanted: (surprise: Surprise) => boolean): string[] {
-  const named = cells.flatMap((cell) => cell.surprises.filter(isWanted).map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
+function sentences(cells: readonly CellDocument[], isIncluded: (surprise: Surprise) => boolean): string[] {
+  const named = cells.flatMap((cell) => cell.surprises.filter(isIncluded).map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
   return [...new Set(named)];
 }
 
-/** What engines did on their own account. */
+/** Where engines deviated from the request. */
 export function surprisesOf(cells: readonly CellDocument[]): string[] {
   return sentences(cells, (surprise) => !isOfOutput(surprise));
 }

@@ -1,34 +1,34 @@
 import { expect, test } from "vitest";
 
-import { around, measuredCell } from "@/api/exampleCell";
-import { itemsPerSecond, known, msPerBatch, msPerItem, withinRun } from "@/api/figures";
+import { figureAround, measuredCell } from "@/api/exampleCell";
+import { itemsPerSecond, toMeasuredFigure, msPerBatch, msPerItem, withinRun } from "@/api/figures";
 import { pointsOf, basisOf, variantOf } from "@/features/benchmarks/results/cells";
 import { intervalOf, quantity } from "@/format/numbers";
 import { intervalWords } from "@/format/words";
 
 const repeat = { low: 3.39, high: 3.83, level: 0.95, runs: 3 };
-const figure = { ...around(3.61, 0.01), repeat };
+const figure = { ...figureAround(3.61, 0.01), repeat };
 
 test("where one ± is shown, it is that of a repeat, and the text says so", () => {
-  const shown = known(figure);
-  expect(shown).toMatchObject({ value: 3.61, low: 3.39, high: 3.83, of: "repeat" });
-  expect(intervalWords(shown)).toBe("± of a repeat; ±1.0 % within this run");
+  const measured = toMeasuredFigure(figure);
+  expect(measured).toMatchObject({ value: 3.61, low: 3.39, high: 3.83, of: "repeat" });
+  expect(intervalWords(measured)).toBe("± of a repeat; ±1.0 % within this run");
 });
 
 test("the digits of a number follow the interval of a repeat", () => {
-  const shown = known(figure);
-  expect(shown && quantity(shown.value, intervalOf(shown), "ms")).toEqual({ value: "3.61", spread: "±0.22", unit: "ms" });
-  const own = withinRun(shown);
+  const measured = toMeasuredFigure(figure);
+  expect(measured && quantity(measured.value, intervalOf(measured), "ms")).toEqual({ value: "3.61", spread: "±0.22", unit: "ms" });
+  const own = withinRun(measured);
   expect(own && quantity(own.value, intervalOf(own), "ms")).toEqual({ value: "3.610", spread: "±0.036", unit: "ms" });
 });
 
 test("without a repeat the ± is over the sessions of the run, and of a profile over its repeats", () => {
-  expect(intervalWords(known(around(5, 0.1)))).toBe("± over the sessions of this run");
-  expect(intervalWords(known({ ...around(5, 0.1), of: "repeats" }))).toBe("± over the repeats of this run");
+  expect(intervalWords(toMeasuredFigure(figureAround(5, 0.1)))).toBe("± over the sessions of this run");
+  expect(intervalWords(toMeasuredFigure({ ...figureAround(5, 0.1), of: "repeats" }))).toBe("± over the repeats of this run");
 });
 
 test("an interval within sessions is not shown", () => {
-  const few = known({ ...around(5, 0.1), of: "samples" });
+  const few = toMeasuredFigure({ ...figureAround(5, 0.1), of: "samples" });
   expect(few).toMatchObject({ value: 5, low: null, high: null });
   expect(intervalWords(few)).toBe("");
 });

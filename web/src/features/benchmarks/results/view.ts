@@ -1,13 +1,13 @@
 import type { Metric } from "@/api/figures";
-import type { View } from "@/features/benchmarks/results/cells";
+import type { CellSelection } from "@/features/benchmarks/results/cells";
 
 export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
 export type ResultTab = (typeof RESULT_TABS)[number];
 export const TAB_WORDS: Record<ResultTab, string> = { baseline: "BASELINE", cores: "CORE SCALING", batches: "BATCH SIZE SCALING" };
 
-/** Of the page of one benchmark: its results, and what stands beside them. */
+/** The tabs of a benchmark's page: its results, and more. */
 export const BENCHMARK_TABS = [...RESULT_TABS, "raw", "reproduce", "log"] as const;
 
-/** What is looked at: the drop-downs, and the tab. */
-export type Looked = View & { tab: ResultTab; metric: Metric };
-export type Change = (change: Partial<Looked>) => void;
+/** The selected tab, metric and cell. */
+export type ResultView = CellSelection & { tab: ResultTab; metric: Metric };
+export type Change = (change: Partial<ResultView>) => void;

@@ -3,26 +3,26 @@ import { createContext, memo, use, useMemo } from "react";
 
 import type { CellDocument, CellProgressDocument } from "@/api/schema.gen";
 import { slotsOf, variantName, variantOf } from "@/features/benchmarks/results/cells";
-import { soFar } from "@/format/numbers";
+import { liveEstimateText } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
-type Props = { cells: readonly CellDocument[]; told: readonly CellProgressDocument[]; chosen: number | null; choose: (cell: number) => void };
+type Props = { cells: readonly CellDocument[]; progress: readonly CellProgressDocument[]; chosen: number | null; choose: (cell: number) => void };
 
 const SIGNS = { done: "✓", measuring: "◑", failed: "✕" } as const;
 
 type ByCell = ReadonlyMap<number, CellProgressDocument | undefined>;
-const ToldOf = createContext<ByCell>(new Map());
+const CellProgressContext = createContext<ByCell>(new Map());
 
-/** Each cell of a running benchmark: which are done, which are at it, which wait. */
-export function CellGrid({ cells, told, chosen, choose }: Props) {
+/** Each cell of a running benchmark: done, measuring or waiting. */
+export function CellGrid({ cells, progress, chosen, choose }: Props) {
   const grids = useMemo(() => gridsOf(cells), [cells]);
-  const byCell: ByCell = useMemo(() => new Map(slotsOf(cells, told).map((slot) => [slot.cell.number, slot.told])), [cells, told]);
+  const byCell: ByCell = useMemo(() => new Map(slotsOf(cells, progress).map((slot) => [slot.cell.number, slot.progress])), [cells, progress]);
   return (
-    <ToldOf value={byCell}>
+    <CellProgressContext value={byCell}>
       {grids.map((grid) => (
         <VariantGrid key={grid.variant} grid={grid} chosen={chosen} choose={choose} />
       ))}
-    </ToldOf>
+    </CellProgressContext>
   );
 }
 
@@ -42,7 +42,7 @@ function gridsOf(cells: readonly CellDocument[]): Grid[] {
 
 type GridProps = { grid: Grid; chosen: number | null; choose: (cell: number) => void };
 
-/** Stays as it is while the job goes on; what is told reaches the cells past it. */
+/** Is not rendered again while the job runs; cells get their progress from the context. */
 const VariantGrid = memo(function VariantGrid({ grid: { name, cores, rows }, chosen, choose }: GridProps) {
   return (
     <Table.ScrollContainer minWidth={100 + 60 * cores.length} type="native">
@@ -86,14 +86,22 @@ const VariantGrid = memo(function VariantGrid({ grid: { name, cores, rows }, cho
 type CellProps = { cell: CellDocument; isChosen: boolean; choose: (cell: number) => void };
 
 function GridCell({ cell, ...rest }: CellProps) {
-  const told = use(ToldOf).get(cell.number);
-  const hasBegun = told !== undefined && (told.sessions > 0 || told.state === "done");
-  return <GridButton number={cell.number} words={`${cellName(cell)}: ${standingOf(told)}`} state={told?.state ?? "waiting"} hasBegun={hasBegun} {...rest} />;
+  const progress = use(CellProgressContext).get(cell.number);
+  const hasBegun = progress !== undefined && (progress.sessions > 0 || progress.state === "done");
+  return (
+    <GridButton
+      number={cell.number}
+      words={`${cellName(cell)}: ${progressText(progress)}`}
+      state={progress?.state ?? "waiting"}
+      hasBegun={hasBegun}
+      {...rest}
+    />
+  );
 }
 
 type ButtonProps = Omit<CellProps, "cell"> & { number: number; words: string; state: CellProgressDocument["state"] | "waiting"; hasBegun: boolean };
 
-/** Of all cells, only those are drawn anew of which something else is to be said. */
+/** Only cells whose text or state changed are rendered again. */
 const GridButton = memo(function GridButton({ number, words, state, hasBegun, isChosen, choose }: ButtonProps) {
   return (
     <Tooltip label={words}>
@@ -118,14 +126,14 @@ const GridButton = memo(function GridButton({ number, words, state, hasBegun, is
 });
 
 /** "done, 0.31 ms per batch ±4 %, 6 sessions". */
-export function standingOf(told: CellProgressDocument | undefined): string {
-  if (!told || (told.sessions === 0 && told.state === "measuring")) return "waiting";
-  const words: string[] = [told.state];
-  if (told.estimate_ms !== null) words.push(estimateText(told.estimate_ms, told.relative_half_width));
-  words.push(`${told.sessions} ${told.sessions === 1 ? "session" : "sessions"}`);
+export function progressText(progress: CellProgressDocument | undefined): string {
+  if (!progress || (progress.sessions === 0 && progress.state === "measuring")) return "waiting";
+  const words: string[] = [progress.state];
+  if (progress.estimate_ms !== null) words.push(estimateText(progress.estimate_ms, progress.relative_half_width));
+  words.push(`${progress.sessions} ${progress.sessions === 1 ? "session" : "sessions"}`);
   return words.join(", ");
 }
 
 export function estimateText(ms: number, halfWidth: number | null): string {
-  return soFar(ms, halfWidth).replace(" ms", " ms per batch");
+  return liveEstimateText(ms, halfWidth).replace(" ms", " ms per batch");
 }

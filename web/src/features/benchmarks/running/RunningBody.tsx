@@ -3,13 +3,13 @@ import { useState } from "react";
 
 import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
-import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/running/CellGrid";
+import { CellGrid, estimateText, progressText } from "@/features/benchmarks/running/CellGrid";
 import { moveJob } from "@/features/benchmarks/actions";
 import { slotsOf } from "@/features/benchmarks/results/cells";
 import type { Progress as Standing } from "@/features/benchmarks/running/useJob";
 import { useJob } from "@/features/benchmarks/running/useJob";
 import { duration } from "@/format/numbers";
-import { cellName, sentence, withEngineTitle } from "@/format/words";
+import { cellName, capitalize, withEngineTitle } from "@/format/words";
 
 /** A benchmark that waits or runs: how far it is, what it knows so far, and how to stop it. */
 export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument }) {
@@ -25,8 +25,8 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
   const isQueued = job?.state === "queued";
   const isWaiting = job !== undefined && waitsForCores(job);
   const percent = Math.floor(100 * (progress?.share ?? 0));
-  const told = progress?.cells ?? [];
-  const slot = slotsOf(benchmark.cells, told).find(({ cell }) => cell.number === chosen);
+  const cellProgress = progress?.cells ?? [];
+  const slot = slotsOf(benchmark.cells, cellProgress).find(({ cell }) => cell.number === chosen);
   return (
     <Stack gap="sm">
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -38,7 +38,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
           </Group>
           {!isQueued && <Progress value={percent} transitionDuration={0} aria-label={`Progress of benchmark ${benchmark.id}`} />}
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
-            {isQueued ? sentence(job.reason || "Starts as soon as the machine is free") : sentence(withEngineTitle(progress?.doing || "Starting"))}
+            {isQueued ? capitalize(job.reason || "Starts as soon as the machine is free") : capitalize(withEngineTitle(progress?.doing || "Starting"))}
           </Text>
           <Announced percent={percent} />
         </Stack>
@@ -56,14 +56,14 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
         </Group>
       </Group>
       <Group align="flex-start" gap="xl">
-        <CellGrid cells={benchmark.cells} told={told} chosen={chosen} choose={choose} />
+        <CellGrid cells={benchmark.cells} progress={cellProgress} chosen={chosen} choose={choose} />
         <Stack gap={2} style={{ flex: "1 1 200px" }} aria-live="off">
           {slot ? (
             <>
               <Text size="sm" fw={600}>
                 {cellName(slot.cell)}
               </Text>
-              <Text size="sm">{standingOf(slot.told)}</Text>
+              <Text size="sm">{progressText(slot.progress)}</Text>
             </>
           ) : (
             <LiveEstimate progress={progress} />
@@ -82,7 +82,7 @@ function LiveEstimate({ progress }: { progress: Standing | null }) {
   return <Text size="sm">Live estimate {estimateText(progress.estimateMs, progress.halfWidth)}</Text>;
 }
 
-/** Said aloud at the quarters only: a voice that never stops is no help. */
+/** Announced at each quarter only, so that a screen reader is not talking all the time. */
 function Announced({ percent }: { percent: number }) {
   return <VisuallyHidden role="status">{`${25 * Math.floor(percent / 25)} percent measured`}</VisuallyHidden>;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { atLeast, levelOf, onCpu } from "@/features/benchmarks/running/logLevels";
+import { filterByLevel, levelOf, withoutGpuLines } from "@/features/benchmarks/running/logLevels";
 
 test("a level is read off the words of each engine", () => {
   expect(levelOf("2026-11-16 10:00:00.123 [W:onnxruntime:, graph.cc:1] CleanUnusedInitializers")).toBe("warning");
@@ -16,11 +16,13 @@ test("a level is read off the words of each engine", () => {
 
 test("a trace stays whole, and what has no level goes", () => {
   const lines = ["loading", "Traceback (most recent call last):", '  File "x.py", line 1', "ValueError: bad", "UserWarning: old", "done"];
-  expect(atLeast(lines, "error")).toEqual(lines.slice(1, 4));
-  expect(atLeast(lines, "warning")).toEqual(lines.slice(1, 5));
-  expect(atLeast(lines, "all")).toEqual(lines);
+  expect(filterByLevel(lines, "error")).toEqual(lines.slice(1, 4));
+  expect(filterByLevel(lines, "warning")).toEqual(lines.slice(1, 5));
+  expect(filterByLevel(lines, "all")).toEqual(lines);
 });
 
 test("who measures on the CPU does not read of GPUs that are not there", () => {
-  expect(onCpu(["[W:onnxruntime:Default] GPU device discovery failed: ReadFileContents", "[W:onnxruntime:] other"])).toEqual(["[W:onnxruntime:] other"]);
+  expect(withoutGpuLines(["[W:onnxruntime:Default] GPU device discovery failed: ReadFileContents", "[W:onnxruntime:] other"])).toEqual([
+    "[W:onnxruntime:] other",
+  ]);
 });

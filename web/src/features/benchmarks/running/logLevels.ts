@@ -1,4 +1,4 @@
-/** How grave a line of a log is. Engines print as they like, so it is read off the words that they begin with. */
+/** The severity of a line of a log. Engines print as they like, so it is read from the words that they begin with. */
 export type Level = "error" | "warning" | "info";
 
 export const LEAST = ["all", "warning", "error"] as const;
@@ -19,11 +19,11 @@ const RULES: readonly [Level, RegExp][] = [
   ["info", new RegExp(STAMP + String.raw`(?:[IVD](?::|\d{4}\b| \w+/)|(?:info|debug|verbose|note)\b)`, "i")],
 ];
 
-/** ONNX Runtime looks for GPUs in every session, and complains where there is none. */
+/** ONNX Runtime looks for GPUs in every session, and complains if there is none. */
 const ABSENT_GPU = /GPU device discovery failed/;
 
-/** Without what does not matter to who measures on the CPU. */
-export function onCpu(lines: readonly string[]): readonly string[] {
+/** Without lines that do not matter on the CPU. */
+export function withoutGpuLines(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !ABSENT_GPU.test(line));
 }
 
@@ -31,8 +31,8 @@ export function levelOf(line: string): Level | null {
   return RULES.find(([, rule]) => rule.test(line))?.[0] ?? null;
 }
 
-/** Lines that are at least so grave, each with those that go on with it: a trace has no level of its own. */
-export function atLeast(lines: readonly string[], least: Least): readonly string[] {
+/** Lines of at least this level, each with its continuation: a trace has no level of its own. */
+export function filterByLevel(lines: readonly string[], least: Least): readonly string[] {
   if (least === "all") return lines;
   let isShown = false;
   return lines.filter((line) => {

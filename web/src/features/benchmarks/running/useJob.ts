@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { jobQuery } from "@/api/queries";
 import type { CellProgressDocument, JobDocument } from "@/api/schema.gen";
 
@@ -15,23 +15,23 @@ export type Progress = {
   cells: readonly CellProgressDocument[];
 };
 
-/** A job and how far it is: as events tell it, and as it was asked before the first of them. */
+/** A job and its progress: from events, and before the first of them from the job itself. */
 export function useJob(jobId: number | null | undefined): { job: JobDocument | undefined; progress: Progress | null } {
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId != null }).data;
-  const told = useStanding(jobId) ?? job?.progress;
-  if (!told || (job && job.state !== "running")) return { job, progress: null };
-  const { units_done: done, units_planned: planned } = told;
+  const latest = useJobProgress(jobId) ?? job?.progress;
+  if (!latest || (job && job.state !== "running")) return { job, progress: null };
+  const { units_done: done, units_planned: planned } = latest;
   return {
     job,
     progress: {
       done,
       planned,
       share: planned > 0 ? Math.min(1, done / planned) : 0,
-      doing: told.doing,
-      remainingS: told.remaining_s ?? null,
-      estimateMs: told.estimate_ms ?? null,
-      halfWidth: told.relative_half_width ?? null,
-      cells: told.cells,
+      doing: latest.doing,
+      remainingS: latest.remaining_s ?? null,
+      estimateMs: latest.estimate_ms ?? null,
+      halfWidth: latest.relative_half_width ?? null,
+      cells: latest.cells,
     },
   };
 }

@@ -3,25 +3,25 @@ import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { fusedSets } from "@/features/graph/fusedSets";
 import { intervalOf } from "@/format/numbers";
 
-/** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
-export type Homes = (name: string) => NodeDocument | null;
+/** Finds the node of the file that a node of an engine comes from; engines fuse nodes and rename them. */
+export type NodeFinder = (name: string) => NodeDocument | null;
 
-export function homesOf(graph: GraphDocument): Homes {
+export function nodeFinderOf(graph: GraphDocument): NodeFinder {
   const byName = new Map<string, NodeDocument>();
-  // Some names are those of what a node makes. A node's own name counts more.
+  // Some engines name nodes by their outputs. A node's own name takes precedence.
   for (const node of graph.nodes) for (const output of node.outputs) if (output) byName.set(output, node);
   for (const node of graph.nodes) if (node.name) byName.set(node.name, node);
   for (const node of graph.nodes) byName.set(node.id, node);
   return (name) => {
-    for (const one of [name, ...withoutFusion(name)]) {
-      const found = byName.get(one);
-      if (found) return found;
+    for (const candidate of [name, ...withoutFusion(name)]) {
+      const node = byName.get(candidate);
+      if (node) return node;
     }
     return null;
   };
 }
 
-/** Names without what ONNX Runtime's optimizer adds to them. */
+/** A name without what ONNX Runtime's optimizer adds to it. */
 function withoutFusion(name: string): string[] {
   const bare = name
     .replace(/^fused /, "")
@@ -45,19 +45,19 @@ export type Times = {
   /** Of groups at any depth, by scope. */
   byScope: ReadonlyMap<string, number>;
   most: number;
-  /** In nodes that the engine made itself, of which the file knows nothing. */
+  /** In nodes that the engine added, which are not in the file. */
   elsewhereMs: number;
   latencyMs: number;
 };
 
-export function timesOf(rows: readonly TimeDocument[], latencyMs: number, homes: Homes, nodes: readonly NodeDocument[]): Times {
+export function timesOf(rows: readonly TimeDocument[], latencyMs: number, findNode: NodeFinder, nodes: readonly NodeDocument[]): Times {
   const byNode = new Map<string, Time>();
   const byScope = new Map<string, number>();
   let elsewhereMs = 0;
   for (const row of rows) {
-    const parts = row.parts.flatMap((part) => homes(part) ?? []);
+    const parts = row.parts.flatMap((part) => findNode(part) ?? []);
     const ms = row.total_ms.value ?? 0;
-    const node = homes(row.node ?? "") ?? parts[0];
+    const node = findNode(row.node ?? "") ?? parts[0];
     if (!node) {
       elsewhereMs += ms;
       continue;
@@ -65,7 +65,7 @@ export function timesOf(rows: readonly TimeDocument[], latencyMs: number, homes:
     const before = byNode.get(node.id);
     byNode.set(node.id, {
       ms: (before?.ms ?? 0) + ms,
-      ci95: before ? null : intervalOf(row.total_ms), // of a sum it is not known
+      ci95: before ? null : intervalOf(row.total_ms), // not known for a sum
       share: (before?.share ?? 0) + (row.share ?? 0),
       as: before ? `${before.as}, ${row.op_type}` : row.op_type,
       together: [...(before?.together ?? []), ...parts.map((part) => part.id).filter((id) => id !== node.id)],
@@ -88,6 +88,6 @@ function shareOut(byNode: Map<string, Time>, nodes: readonly NodeDocument[]): vo
     const time = byNode.get(home);
     if (!time) continue;
     const set = [...new Set([home, ...others])];
-    for (const id of set) byNode.set(id, { ...time, together: set.filter((one) => one !== id) });
+    for (const id of set) byNode.set(id, { ...time, together: set.filter((other) => other !== id) });
   }
 }
