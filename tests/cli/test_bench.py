@@ -216,6 +216,13 @@ def test_the_engine_is_named_once_and_notes_stand_below_it(bench, tmp_path):
     assert len(set(notes)) == len(notes)
 
 
+def test_the_plan_counts_the_two_phases_of_a_decoder(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.decoder(), tmp_path / "m.onnx")
+    ended = bench(model, "--dim", "context=8", "--iterations", 5)
+    plan = ended.err.splitlines()[0]
+    assert plan == "m.onnx: 2 cells (2 sizes) on 1 core, 5 calls each"
+
+
 def test_a_batch_that_the_model_does_not_take_is_an_error_after_what_could_be_measured(
     bench, tmp_path
 ):

@@ -10,15 +10,16 @@ from onnx import helper
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.errors import BadValue, InputUnresolved
-from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.core.jobs import Cells, JobMessage, Progress, Started, Unit
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.core.results import FEWEST_SESSIONS, Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
+from modeldyno.jobs.rounds import planned_units
 from modeldyno.present.tables import benchmark_rows
 from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
-from modeldyno.workbench import open_workbench
+from modeldyno.workbench import open_history, open_workbench
 from tests import onnx_models
 from tests.scripts import fault, script
 
@@ -228,6 +229,51 @@ def test_a_decoder_with_a_cache_is_measured_as_prefill_and_as_one_step(room, tmp
         "tokens; to choose: --dim context=…"
     )
     assert all(cell.notes[0] == note for cell in usual.cells)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "names"),
+    [
+        (onnx_models.decoder, (1,), ("prefill 8", "decode 8")),
+        (lambda: onnx_models.linear(batch=2), (1, 8), ("1 core", "2 cores")),
+    ],
+    ids=["a decoder with a cache", "a fixed batch"],
+)
+def test_cells_are_known_once_the_model_was_read_and_a_resumed_run_goes_on_with_them(
+    room, tmp_path, model, batch, names
+):
+    history = open_history(Settings(tmp_path / "workspace"))
+    is_decoder = model is onnx_models.decoder
+    asked = spec(
+        onnx_models.saved(model(), tmp_path / "m.onnx"),
+        engine=("onnxruntime",),
+        batch=batch,
+        cores=(1,) if is_decoder else (1, 2),
+        dims={"context": 8} if is_decoder else {},
+        budget=replace(SHORT, floor_half_width=None, typical_half_width=None, seconds=4.0),
+    )
+    heard: list[JobMessage] = []
+
+    def listen(message):
+        heard.append(message)
+        if len([m for m in heard if isinstance(m, Unit)]) == 3:
+            room.service._jobs.cancel(history.list_ids()[0])
+
+    stopped = room.service.run(asked, listen)
+    assert stopped.interrupted
+    assert [type(message) for message in heard[:3]] == [Started, Cells, Progress]
+    assert heard[0].units_planned == planned_units(asked, len(names))
+    assert all(name in cell.name for name, cell in zip(names, heard[1].cells, strict=True))
+    kept = history.read(stopped.run_id)
+    assert kept.cell_names == tuple(cell.name for cell in heard[1].cells)
+    assert (len(kept.sessions), sum(kept.sessions)) == (len(names), 3)
+    whole = room.service.resume(stopped.run_id)
+    assert [cell.spec for cell in whole.cells] == [*heard[1].cells]
+    units = units_of(room, whole)
+    counts = [len([unit for unit in units if unit.cell == n]) for n in range(len(names))]
+    assert [cell.measurement.sessions for cell in whole.cells] == counts
+    assert min(counts) > 1
+    assert all(later >= before for later, before in zip(counts, kept.sessions, strict=True))
 
 
 def test_real_inputs_are_used_as_they_are(room, tmp_path):

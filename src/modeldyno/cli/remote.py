@@ -128,13 +128,15 @@ class ServerRuns:
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None
         assert run.created_at is not None
+        spec = result.spec if result else self._decode_spec(run)
         return StoredRun(
             run_id=RunId(run_id),
             number=run.number,
             created_at=run.created_at.isoformat(),
             state=run.state,
-            spec=result.spec if result else self._decode_spec(run),
+            spec=spec,
             sessions=run.units_kept,
+            cell_names=tuple(cell.name for cell in run.cells or spec.configurations()),
             result=result,
             failure=_to_failure(run.failure),
             artifacts=tuple(Artifact(a.name, a.sha256, a.size_bytes) for a in run.artifacts),
