@@ -47,7 +47,7 @@ def test_a_model_and_nothing_else_gives_a_table_and_says_where_it_is_kept(bench,
     assert float(row.split()[2]) >= 0.150
     (run,) = (tmp_path / "workspace" / "runs").iterdir()
     assert ended.err.startswith("m.json ")
-    assert ended.err.endswith(f"Kept as run #1 ({run.name})\n")
+    assert ended.err.endswith(f"Kept as run #1 ({run.name}); see it again: modeldyno show 1\n")
 
 
 @pytest.fixture(scope="module")

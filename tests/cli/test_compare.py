@@ -71,8 +71,10 @@ def test_a_gate_is_in_every_report_and_in_the_command_that_repeats_it(
     assert typed("rerun", "latest", "--quiet", *workspace).code == 5
 
 
-def test_people_get_a_table_and_a_sentence(compare, fast, slow):
+def test_people_get_a_table_and_a_sentence(compare, fast, slow, tmp_path):
     ended = compare(fast, slow, "--quick")
+    (run,) = (tmp_path / "workspace" / "runs").iterdir()
+    assert ended.err.endswith(f"Kept as run #1 ({run.name}); see it again: modeldyno show 1\n")
     head, a, b, _, sentence = ended.out.splitlines()
     assert head.split()[:3] == ["model", "engine", "precision"]
     assert (a.split()[:2], b.split()[:2]) == (["A", "fast.json"], ["B", "slow.json"])

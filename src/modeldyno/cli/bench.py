@@ -356,9 +356,8 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
             output.remark(legend)
         if rate := rate_legend(result):
             output.remark(rate)
-        output.message(f"Kept as run {run} ({result.run_id})")
-        if result.interrupted:
-            output.message(f"next: modeldyno bench --resume {run.removeprefix('#')}")
+        resume = "modeldyno bench --resume" if result.interrupted else ""
+        output.kept(run, result.run_id, resume)
 
 
 def show_kept(result: BenchmarkResult, run: str, workspace: Path | None) -> None:
