@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.described import json_value
@@ -156,6 +156,28 @@ def test_a_fixed_batch_is_kept_and_noted(room, tmp_path):
     (cell,) = result.cells
     assert (cell.status, cell.batch_size) == ("done", 2)
     assert cell.notes == ("the model's batch is fixed at 2; asked 8",)
+
+
+def test_a_batch_that_a_reshape_inside_fixes_is_said_before_it_is_measured(room, tmp_path):
+    shape = numpy_helper.from_array(np.array([1, 4], "int64"), "shape")
+    ends = [
+        onnx_models.value(name, shape=shape) for name, shape in (("x", ("n", 4)), ("y", (1, 4)))
+    ]
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    model = onnx_models.saved(
+        onnx_models.model([node], ends[:1], ends[1:], [shape]), tmp_path / "m.onnx"
+    )
+    heard: list[JobMessage] = []
+    asked = spec(model, engine=("onnxruntime",), batch=(1, 8), iterations=5)
+    result = room.service.run(asked, heard.append)
+    assert [cell.batch_size for cell in result.cells] == [1]
+    said = [m for m in heard if isinstance(m, Cells | Unit) or getattr(m, "notice", "")]
+    assert [type(message) for message in said] == [Cells, Progress, Cells, Unit]
+    assert said[1].notice == (
+        "a batch of 8 did not run, so the batch is 1; "
+        "to choose: export the model with an open batch dimension"
+    )
+    assert [len(said[n].cells) for n in (0, 2)] == [2, 1]
 
 
 def test_guesses_are_in_the_notes(room, tmp_path):

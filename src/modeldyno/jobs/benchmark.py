@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from modeldyno.core.visible import visible
 from modeldyno.inputs.decoders import phase_note, phases
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.inputs.open_axes import find_open_axes
-from modeldyno.inputs.plans import resolve_batch
+from modeldyno.inputs.plans import Batch, resolve_batch, with_batch_of_one
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import comparable_cell, set_mismatches
 from modeldyno.jobs.preparation import TrialWorkers
@@ -126,9 +126,15 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         units = planned_units(spec, len(cells))
         context.send(Started(name_of_file(facts.path), units, facts.sha256))
         _announce(cells, context)
+        notices = _Notices(context, units)
+        for text in _differences_to_request(spec, facts):
+            notices.send(text)
         for cell in cells:
             context.send(Progress(0, units, f"trying {cell.name}"))
             _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
+            if cell.batch_size == 1 != cell.spec.batch_size:
+                refused = with_batch_of_one(Batch(cell.spec.batch_size))
+                notices.send(refused.notice if refused.note in cell.notes else "")
             cell.before_s = cell.used_s = reading_s / len(cells) + cell.trial_s
             _log_notes(cell, context)
             if cell.error is not None:
@@ -145,13 +151,19 @@ def _with_phases(spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
     """A cell of a decoder with a cache becomes one for the prefill and one for a decoding step."""
     made: list[Cell] = []
     for cell in spec.configurations():
-        sizes = (cell.dims,) if spec.model.data else phases(facts.inputs, cell.dims)
+        sizes = _phases_of(cell, spec, facts)
         is_split = sizes != (cell.dims,)
         for dims in sizes:
             phase = Cell(len(made), replace(cell, dims=dims))
             phase.note(phase_note(sizes) if is_split else "")
             made.append(phase)
     return made
+
+
+def _phases_of(
+    cell: CellSpec, spec: BenchmarkSpec, facts: ModelFacts
+) -> tuple[dict[str, int], ...]:
+    return (cell.dims,) if spec.model.data else phases(facts.inputs, cell.dims)
 
 
 def fitting_cells(spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
@@ -166,6 +178,30 @@ def fitting_cells(spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
         cell.note(batches[cell.number].note)
     _drop_repeated_cells(cells, lambda cell: batches[cell.number].size)
     return cells
+
+
+def _differences_to_request(spec: BenchmarkSpec, facts: ModelFacts) -> Iterator[str]:
+    """What this model does not do as requested, in a sentence each, with what to do about it."""
+    axes = find_open_axes(facts.inputs)
+    for cell in spec.configurations():
+        sizes = _phases_of(cell, spec, facts)
+        if sizes != (cell.dims,):
+            yield phase_note(sizes)
+        yield resolve_batch(facts.inputs, axes, cell.batch_size, cell.dims).notice
+
+
+class _Notices:
+    """Sends each once."""
+
+    def __init__(self, context: Context, units: int) -> None:
+        self._context = context
+        self._units = units
+        self._sent = {""}
+
+    def send(self, text: str) -> None:
+        if text not in self._sent:
+            self._sent.add(text)
+            self._context.send(Progress(0, self._units, "trying it", notice=text))
 
 
 def _keep_earlier(cells: list[Cell], earlier: Sequence[CellSpec]) -> None:
