@@ -237,6 +237,10 @@ def test_the_two_phases_of_a_decoder_are_its_cells_before_it_is_measured_and_whi
     try:
         moved = served.until(job, lambda job: (job["progress"] or {}).get("units_done", 0) > 1)
         names = [cell["name"] for cell in moved["progress"]["cells"]]
+        assert moved["progress"]["notices"] == [
+            "a decoder with a cache: measured as prefill of 8 tokens and as one step after 8 "
+            "tokens; to choose: --dim context=…"
+        ]
         benchmark = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkDetailsDocument)
         details = fits(served.get(f"runs/{run}"), RunDetailsDocument)
         for document in (benchmark, details):

@@ -13,6 +13,7 @@ export type Progress = {
   estimateMs: number | null;
   halfWidth: number | null;
   cells: readonly CellProgressDocument[];
+  notices: readonly string[];
 };
 
 /** A job and how far it is: as events tell it, and as it was asked before the first of them. */
@@ -32,6 +33,7 @@ export function useJob(jobId: number | null | undefined): { job: JobDocument | u
       estimateMs: told.estimate_ms ?? null,
       halfWidth: told.relative_half_width ?? null,
       cells: told.cells,
+      notices: told.notices,
     },
   };
 }
