@@ -38,12 +38,14 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
             why="this version reads no datasets",
             fix="Choose the mode performance; accuracy comes with datasets in a later version",
         )
+    start = time.monotonic()
     cells: list[Cell] = []
     facts, copy = _prepare(spec, cells, context)
-    _restore_units(cells, context.earlier)
     from modeldyno.measure import host
 
     before = host.read_load()
+    _count_time_so_far(cells, time.monotonic() - start)
+    _restore_units(cells, context.earlier)
     stopped: ModeldynoError | None = None
     standings: tuple[Standings, ...] = ()
     try:
@@ -112,12 +114,17 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
             cell.used_s += wall_s
 
 
+def _count_time_so_far(cells: Sequence[Cell], seconds: float) -> None:
+    """Reading the model was for all cells alike, each trial for one."""
+    shared_s = seconds - sum(cell.trial_s for cell in cells)
+    for cell in cells:
+        cell.before_s = cell.used_s = shared_s / len(cells) + cell.trial_s
+
+
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot gets its error."""
-    start = time.monotonic()
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
-        reading_s = time.monotonic() - start
         refuse_needless_overrides(spec.model, facts)
         earlier = context.folder.cells() if context.earlier else ()
         cells[:] = fitting_cells(spec, facts)
@@ -132,10 +139,10 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         for cell in cells:
             context.send(Progress(0, units, f"trying {cell.name}"))
             _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
+            cell.check_s = trials.copy_s / len(cells)
             if cell.batch_size == 1 != cell.spec.batch_size:
                 refused = with_batch_of_one(Batch(cell.spec.batch_size))
                 notices.send(refused.notice if refused.note in cell.notes else "")
-            cell.before_s = cell.used_s = reading_s / len(cells) + cell.trial_s
             _log_notes(cell, context)
             if cell.error is not None:
                 trials.close()
@@ -264,7 +271,7 @@ def _try_cell(
     else:
         for note in cell.prepared.notes:
             cell.note(note)
-    cell.sandbox = trials.sandbox
+    cell.sandbox, cell.start_s = trials.sandbox, trials.start_s
     cell.trial_s = time.monotonic() - start
 
 
