@@ -1,5 +1,6 @@
 """``modeldyno compare``: a verdict, and a gate for pipelines."""
 
+import re
 import signal
 
 import pytest
@@ -185,6 +186,9 @@ def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
     engines = {line.split()[2] for line in ended.out.splitlines()[1:]}
     assert {"onnxruntime", "openvino"} <= engines
     assert "cannot be told apart" in ended.err
+    kept = re.findall(r"^Kept as runs (#\d+(?:, #\d+)*); see one again: ", ended.err, re.MULTILINE)
+    runs = [*(tmp_path / "workspace" / "runs").iterdir()]
+    assert [each.split(", ") for each in kept] == [[f"#{1 + n}" for n in range(len(runs))]]
     assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2
 
 

@@ -135,6 +135,8 @@ def _rank(
 ) -> int:
     from modeldyno.cli import ranking
     from modeldyno.cli.progress import live
+    from modeldyno.cli.remote import run_label
+    from modeldyno.core.ids import RunId
     from modeldyno.services import rankings
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
@@ -143,6 +145,10 @@ def _rank(
     with live(quiet or as_json) as listen:
         ranked = rankings.rank_models(models, common, pairing, service, listen, in_all=in_all)
     ranking.present(ranked, as_json, quiet)
+    runs = dict.fromkeys(RunId(side.run_id) for side in ranked.sides if side.run_id)
+    if runs and not (as_json or quiet):
+        labels = ", ".join(run_label(None, workspace, run_id) for run_id in runs)
+        output.message(f"Kept as runs {labels}; see one again: modeldyno show NUMBER")
     if ranked.interrupted:
         return INTERRUPTED
     return FAILED if any(side.failure for side in ranked.sides) else 0
