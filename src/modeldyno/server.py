@@ -189,7 +189,7 @@ def open_server(
         hosts, peaks_of = RunHosts(history), partial(stored_peaks.load, settings.workspace)
         archive = Archive(history, folders, records)
         exports = ExportService(records, history, folders, peaks_of)
-        benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts))
+        benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts), history)
         comparisons = ComparisonService(records, models, jobs)
         profiles = ProfileService(records, models, jobs, hosts, peaks_of, history)
         projects = ProjectService(records, files, models, jobs, archive)

@@ -47,7 +47,7 @@ def test_a_model_and_nothing_else_gives_a_table_and_says_where_it_is_kept(bench,
     assert float(row.split()[2]) >= 0.150
     (run,) = (tmp_path / "workspace" / "runs").iterdir()
     assert ended.err.startswith("m.json ")
-    assert ended.err.endswith(f"Kept as run #1 ({run.name})\n")
+    assert ended.err.endswith(f"Kept as run #1 ({run.name}); see it again: modeldyno show 1\n")
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +216,17 @@ def test_the_engine_is_named_once_and_notes_stand_below_it(bench, tmp_path):
     assert len(set(notes)) == len(notes)
 
 
+def test_the_plan_counts_the_two_phases_of_a_decoder(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.decoder(), tmp_path / "m.onnx")
+    ended = bench(model, "--dim", "context=8", "--iterations", 5)
+    plan, why = ended.err.splitlines()[:2]
+    assert plan == "m.onnx: 2 cells (2 sizes) on 1 core, 5 calls each"
+    assert why == (
+        "a decoder with a cache: measured as prefill of 8 tokens and as one step after 8 tokens; "
+        "to choose: --dim context=…"
+    )
+
+
 def test_a_batch_that_the_model_does_not_take_is_an_error_after_what_could_be_measured(
     bench, tmp_path
 ):
@@ -228,6 +239,18 @@ def test_a_batch_that_the_model_does_not_take_is_an_error_after_what_could_be_me
         "  why: the model's batch is fixed at 1; asked 8",
         "  help: Leave --batch out, or export the model with an open batch dimension",
     ]
+
+
+def test_a_batch_that_the_model_does_not_take_is_said_before_it_is_measured(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.linear(batch=1), tmp_path / "m.onnx")
+    ended = bench(model, "--batch", "4,8", "--cores", "1", "--iterations", 5)
+    table = next(n for n, line in enumerate(ended.err.splitlines()) if line.startswith("m.onnx "))
+    assert ended.err.splitlines()[:table] == [
+        f"the model's batch is fixed at 1; asked {size}; "
+        "to choose: export the model with an open batch dimension"
+        for size in (4, 8)
+    ]
+    assert ended.code == 2
 
 
 @pytest.mark.usefixtures("starts_processes")

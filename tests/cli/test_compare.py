@@ -1,5 +1,6 @@
 """``modeldyno compare``: a verdict, and a gate for pipelines."""
 
+import re
 import signal
 
 import pytest
@@ -71,8 +72,10 @@ def test_a_gate_is_in_every_report_and_in_the_command_that_repeats_it(
     assert typed("rerun", "latest", "--quiet", *workspace).code == 5
 
 
-def test_people_get_a_table_and_a_sentence(compare, fast, slow):
+def test_people_get_a_table_and_a_sentence(compare, fast, slow, tmp_path):
     ended = compare(fast, slow, "--quick")
+    (run,) = (tmp_path / "workspace" / "runs").iterdir()
+    assert ended.err.endswith(f"Kept as run #1 ({run.name}); see it again: modeldyno show 1\n")
     head, a, b, _, sentence = ended.out.splitlines()
     assert head.split()[:3] == ["model", "engine", "precision"]
     assert (a.split()[:2], b.split()[:2]) == (["A", "fast.json"], ["B", "slow.json"])
@@ -183,6 +186,9 @@ def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
     engines = {line.split()[2] for line in ended.out.splitlines()[1:]}
     assert {"onnxruntime", "openvino"} <= engines
     assert "cannot be told apart" in ended.err
+    kept = re.findall(r"^Kept as runs (#\d+(?:, #\d+)*); see one again: ", ended.err, re.MULTILINE)
+    runs = [*(tmp_path / "workspace" / "runs").iterdir()]
+    assert [each.split(", ") for each in kept] == [[f"#{1 + n}" for n in range(len(runs))]]
     assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2
 
 

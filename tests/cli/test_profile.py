@@ -79,6 +79,15 @@ def test_programs_get_all_rows_whatever_people_see(model, room, tmp_path):
     assert shown == document
 
 
+def test_people_are_told_where_a_profile_is_kept_with_its_differences_too(model, room, tmp_path):
+    first = modeldyno("profile", model, "--repeats", "1", *room)
+    second = modeldyno("profile", model, "--repeats", "1", "--against", "1", *room)
+    runs = sorted(path.name for path in (tmp_path / "workspace" / "runs").iterdir())
+    for number, ended in enumerate((first, second), 1):
+        last = f"Kept as run #{number} ({runs[number - 1]}); see it again: modeldyno show {number}"
+        assert (ended.code, ended.err.splitlines()[-1]) == (0, last)
+
+
 def test_ctrl_c_keeps_what_is_there(tmp_path, room):
     slow = script(tmp_path / "slow.json", latency_us=50_000, nodes=NODES)
     with running("profile", slow, "--repeats", "4", "--json", *room) as process:

@@ -5,20 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.errors import BadValue, InputUnresolved
-from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.core.jobs import Cells, JobMessage, Progress, Started, Unit
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.core.results import FEWEST_SESSIONS, Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
+from modeldyno.jobs.rounds import planned_units
 from modeldyno.present.tables import benchmark_rows
 from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
-from modeldyno.workbench import open_workbench
+from modeldyno.workbench import open_history, open_workbench
 from tests import onnx_models
 from tests.scripts import fault, script
 
@@ -157,6 +158,35 @@ def test_a_fixed_batch_is_kept_and_noted(room, tmp_path):
     assert cell.notes == ("the model's batch is fixed at 2; asked 8",)
 
 
+def test_a_batch_that_a_reshape_inside_fixes_is_said_before_it_is_measured(room, tmp_path):
+    shape = numpy_helper.from_array(np.array([1, 4], "int64"), "shape")
+    ends = [
+        onnx_models.value(name, shape=shape) for name, shape in (("x", ("n", 4)), ("y", (1, 4)))
+    ]
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    model = onnx_models.saved(
+        onnx_models.model([node], ends[:1], ends[1:], [shape]), tmp_path / "m.onnx"
+    )
+    heard: list[JobMessage] = []
+    asked = spec(model, engine=("onnxruntime",), batch=(1, 8), iterations=5)
+    result = room.service.run(asked, heard.append)
+    assert [cell.batch_size for cell in result.cells] == [1]
+    notice = (
+        "a batch of 8 did not run, so the batch is 1; "
+        "to choose: export the model with an open batch dimension"
+    )
+    said: list[object] = []
+    for message in heard:
+        match message:
+            case Cells(cells=cells):
+                said.append(len(cells))
+            case Progress(notice=text) if text:
+                said.append(text)
+            case Unit():
+                said.append(Unit)
+    assert said == [2, notice, 1, Unit]
+
+
 def test_guesses_are_in_the_notes(room, tmp_path):
     model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
     result = room.service.run(spec(model, iterations=5))
@@ -228,6 +258,54 @@ def test_a_decoder_with_a_cache_is_measured_as_prefill_and_as_one_step(room, tmp
         "tokens; to choose: --dim context=…"
     )
     assert all(cell.notes[0] == note for cell in usual.cells)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "names"),
+    [
+        (onnx_models.decoder, (1,), ("prefill 8", "decode 8")),
+        (lambda: onnx_models.linear(batch=2), (1, 8), ("1 core", "2 cores")),
+    ],
+    ids=["a decoder with a cache", "a fixed batch"],
+)
+def test_cells_are_known_once_the_model_was_read_and_a_resumed_run_goes_on_with_them(
+    room, tmp_path, model, batch, names
+):
+    history = open_history(Settings(tmp_path / "workspace"))
+    is_decoder = model is onnx_models.decoder
+    asked = spec(
+        onnx_models.saved(model(), tmp_path / "m.onnx"),
+        engine=("onnxruntime",),
+        batch=batch,
+        cores=(1,) if is_decoder else (1, 2),
+        dims={"context": 8} if is_decoder else {},
+        budget=replace(SHORT, floor_half_width=None, typical_half_width=None, seconds=4.0),
+    )
+    heard: list[JobMessage] = []
+
+    def listen(message):
+        heard.append(message)
+        if len([m for m in heard if isinstance(m, Unit)]) == 3:
+            room.service._jobs.cancel(history.list_ids()[0])
+
+    stopped = room.service.run(asked, listen)
+    assert stopped.interrupted
+    assert [type(message) for message in heard[:3]] == [Started, Cells, Progress]
+    started, announced, *_ = heard
+    assert isinstance(started, Started)
+    assert isinstance(announced, Cells)
+    assert started.units_planned == planned_units(asked, len(names))
+    assert all(name in cell.name for name, cell in zip(names, announced.cells, strict=True))
+    kept = history.read(stopped.run_id)
+    assert kept.cell_names == tuple(cell.name for cell in announced.cells)
+    assert (len(kept.sessions), sum(kept.sessions)) == (len(names), 3)
+    whole = room.service.resume(stopped.run_id)
+    assert [cell.spec for cell in whole.cells] == [*announced.cells]
+    units = units_of(room, whole)
+    counts = [len([unit for unit in units if unit.cell == n]) for n in range(len(names))]
+    assert [cell.measurement.sessions for cell in whole.cells] == counts
+    assert min(counts) > 1
+    assert all(later >= before for later, before in zip(counts, kept.sessions, strict=True))
 
 
 def test_real_inputs_are_used_as_they_are(room, tmp_path):

@@ -137,6 +137,7 @@ def _comparable(text: str, texts: Texts) -> str:
         r'("duration": )\d+',
     ):
         text = re.sub(pattern, r'\1"HERE"', text)
+    text = re.sub(r"(with Modeldyno [\w.]+, )20\d\d-\d\d-\d\d", r"\1TODAY", text)
     # The last digits depend on the mathematics library.
     text = re.sub(r"\d+\.\d{9,}(e-\d+)?", lambda match: f"{float(match[0]):.9g}", text)
     return texts.comparable(text)

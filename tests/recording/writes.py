@@ -32,7 +32,6 @@ RUN_ID = re.compile(r"\b(20\d\d)(\d\d)(\d\d)-(\d\d)(\d\d)\d\d-[0-9a-f]{6}\b")
 PLACEHOLDERS = {
     r"(?<![\w-])[\w-]{43}(?![\w-])": "CODE",  # of a sign-in
     r"modeldyno-\d+=": "modeldyno-PORT=",  # a cookie
-    r"\d{4}-\d\d-\d\d(?=, run \d{8}-)": "DAY",  # of a run of today
 }
 # Kinds of runs of which clients of /api are told, by their names in events.
 ANNOUNCED = ("benchmark", "profile", "optimization")

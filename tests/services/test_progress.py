@@ -7,8 +7,9 @@ from functools import partial
 
 import pytest
 
+from modeldyno.core.documents.runs import ProgressDocument
 from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import Failed, Job, Progress, Started
+from modeldyno.core.jobs import Failed, Job, JobMessage, Progress, Started
 from modeldyno.core.results import Failure
 from modeldyno.services.progress import (
     INTERVAL_S,
@@ -123,6 +124,21 @@ def test_who_waits_for_cores_does_not_forget_what_was_known(live):
     live.hear(JOB, Progress(3, 12, "waiting for cores 0-1"))
     expected = replace(measured, units_planned=12, doing="waiting for cores 0-1", remaining_s=None)
     assert live.of(JOB.id) == JobProgress(progress=expected)
+
+
+def test_notices_stay_until_the_end_each_once(live):
+    for notice in ("", "slow", "", "fixed", "slow"):
+        live.hear(JOB, replace(progress(1), notice=notice))
+    standing = live.of(JOB.id)
+    assert standing.notices == ("slow", "fixed")
+    heard: list[JobMessage] = []
+    before: ProgressDocument | None = None
+    for count in (0, 1, 2, 2):
+        now = ProgressDocument.of(standing.progress, 10, notices=standing.notices[:count])
+        heard += now.messages(before)
+        before = now
+    assert [m.notice for m in heard if isinstance(m, Progress) and m.notice] == ["slow", "fixed"]
+    assert [type(message) for message in heard].count(Started) == 1
 
 
 def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):

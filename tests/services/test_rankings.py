@@ -125,6 +125,21 @@ def test_a_side_that_is_left_alone_is_measured_alone(rank, scripts):
 
 
 @pytest.mark.usefixtures("starts_processes")
+def test_a_decoder_that_is_left_alone_is_measured_by_its_prefill(rank):
+    """A benchmark of it has two cells."""
+    shapes = {
+        "input_ids": ("int64", ["batch", "seq"]),
+        "attention_mask": ("int64", ["batch", "total"]),
+        "past_key_values.0.key": ("float32", ["batch", 2, "past", 4]),
+    }
+    inputs = [{"name": n, "dtype": dtype, "shape": s} for n, (dtype, s) in shapes.items()]
+    found = rank(bad=BAD, decoder=OK | {"inputs": inputs})
+    _, alone = found.sides
+    assert (alone.place, alone.alone, alone.failure) == (1, True, None)
+    assert alone.side.spec.dims == {"prefill": 128}
+
+
+@pytest.mark.usefixtures("starts_processes")
 def test_sides_that_fail_in_any_position_and_way_leave_the_others_ranked(rank):
     found = rank(
         crash={"faults": [fault("segfault")]},

@@ -7,7 +7,7 @@ import pytest
 
 from modeldyno.core.codec import decode
 from modeldyno.core.errors import BadValue, EngineFailed, ModelUnreadable
-from modeldyno.core.jobs import Failed, Finished, JobMessage, Progress, Started, Unit
+from modeldyno.core.jobs import Cells, Failed, Finished, JobMessage, Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.results import BenchmarkResult, Failure
@@ -60,7 +60,9 @@ def test_a_unit_can_be_found_by_whoever_hears_of_it(room, tmp_path):
             heard.append((type(message), len(kept[0])))
 
     room.service.run(spec(script(tmp_path / "m.json")), listen)
-    assert heard == [(Started, 0), (Progress, 0), (Unit, 1), (Progress, 1), (Finished, 1)]
+    assert heard == [
+        (Started, 0), (Cells, 0), (Progress, 0), (Unit, 1), (Progress, 1), (Finished, 1)
+    ]  # fmt: skip
 
 
 def test_progress_counts_up_to_what_was_planned(room, tmp_path):

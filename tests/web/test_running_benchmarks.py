@@ -1,12 +1,14 @@
 """A benchmark on its way: what the page shows of it, and how it is stopped and goes on."""
 
 import logging
+import re
 from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.toys import benchmark, stuck, until_stuck
+from tests.scripts import fault
+from tests.web.toys import benchmark, stuck, toy, until_stuck
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +94,26 @@ def test_ux_10_a_running_card_moves_and_the_page_stays_usable(desk, paused, runn
     expect(card.get_by_text("measuring, 0.2")).to_contain_text("3 sessions")
     desk.page.get_by_label("Filter by name").fill("no such thing")
     expect(desk.page.get_by_text("No benchmark name contains")).to_be_visible()
+
+
+def test_a_running_card_has_the_cells_of_the_model_and_says_why(desk, paused, tmp_path):
+    inputs = [{"name": "x", "dtype": "float32", "shape": [1, 4]}]
+    faults = [fault("hang", session=3)]
+    project, model = toy(
+        desk.server, tmp_path, "fixed", latency_us=200, faults=faults, inputs=inputs
+    )
+    made = benchmark(desk.server, project, model, batch_sizes=[1, 8], budget="thorough")
+    card = card_of(desk, made)
+    cells = card.get_by_role("button", name="1 core · batch")
+    expect(cells).to_have_count(2)  # as requested
+    desk.server.ask("/queue/resume", {}, "POST")
+    try:
+        expect(card.get_by_text("The model's batch is fixed at 1; asked 8")).to_be_visible()
+        expect(cells).to_have_count(1)
+        expect(cells).to_have_accessible_name(re.compile("measuring, .* 3 sessions"))
+    finally:
+        desk.server.ask(f"/jobs/{made['latest_run']['job_id']}/cancel", {}, "POST")
+        desk.server.settled(f"/jobs/{made['latest_run']['job_id']}")
 
 
 def test_ux_11_cancel_stops_at_once_keeps_what_was_measured_and_says_so(desk, begun):

@@ -562,6 +562,7 @@ def _pack_progress(job: Job, standing: JobProgress) -> Packed:
         standing.progress,
         standing.units_planned,
         headline=without_folders(standing.headline),  # a job names its model by its path
+        notices=tuple(map(without_folders, standing.notices)),
         id=job.id,
         run_id=job.run_id,
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
     from modeldyno.core.results import BenchmarkResult, CellResult
-    from modeldyno.core.specs import BenchmarkSpec
+    from modeldyno.core.specs import BenchmarkSpec, CellSpec
 
     Listener = Callable[[JobMessage], None] | None
 
@@ -35,7 +35,7 @@ class Task:
 
     model: str
     run: Callable[[Listener], Any]
-    plan: str = ""  # shown beforehand
+    plan: Callable[[Sequence[CellSpec]], str] | None = None  # shown once its cells are known
 
 
 @options.with_count_options
@@ -220,8 +220,7 @@ class _There:
 
 
 def make_task(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
-    is_worth_a_plan = len(spec.cells) > 1 or spec.budget.name == "quick"
-    return Task(spec.model.path, run, plan_line(spec) if is_worth_a_plan else "")
+    return Task(spec.model.path, run, partial(plan_line, spec))
 
 
 def measure(
@@ -243,10 +242,10 @@ def measure(
     errors: list[tuple[str, Failure]] = []
     failed: ModeldynoError | None = None
     for task in tasks:
-        if task.plan and not (quiet or as_json):
-            output.message(task.plan)
         try:
             with live(quiet) as listen:
+                if task.plan is not None and not (quiet or as_json):
+                    listen = _with_plan(listen, task.plan)
                 result = task.run(listen)
         except ModeldynoError as error:
             if failed is not None:
@@ -268,24 +267,41 @@ def measure(
     return results, failed
 
 
-def plan_line(spec: BenchmarkSpec) -> str:
-    """``model.onnx: 4 cells (2 core counts × 2 batch sizes) on up to 2 cores, about 40 s``."""
+def _with_plan(
+    listen: Callable[[JobMessage], None], plan: Callable[[Sequence[CellSpec]], str]
+) -> Callable[[JobMessage], None]:
+    """Shows the plan when the model has been read; a model may have other cells than requested."""
+    from modeldyno.core.jobs import Cells
+
+    def hear(message: JobMessage) -> None:
+        if isinstance(message, Cells) and (line := plan(message.cells)):
+            output.message(line)
+        listen(message)
+
+    return hear
+
+
+def plan_line(spec: BenchmarkSpec, cells: Sequence[CellSpec]) -> str:
+    """``model.onnx: 4 cells (2 core counts × 2 batch sizes) on up to 2 cores, about 40 s``; empty
+    for a single cell in the usual time."""
     from modeldyno.core.requests.axes import differences
 
-    count = len(spec.cells)
-    cells = "1 cell" if count == 1 else f"{count} cells ({differences(spec.configurations())})"
+    count = len(cells)
+    if count == 1 and spec.budget.name != "quick":
+        return ""
+    what = "1 cell" if count == 1 else f"{count} cells ({differences(cells)})"
     from modeldyno.measure.cpus import allowed_cpus
 
-    wanted = max(cell.cores * cell.instances for cell in spec.cells)
+    wanted = max(cell.cores * cell.instances for cell in cells)
     most = min(wanted, len(allowed_cpus()))
     cores = "1 core" if most == 1 else f"up to {most} cores"
     cores += f" (oversubscribed: {wanted} threads)" if wanted > most else ""
     if spec.iterations is not None:
-        return f"{name_of_file(spec.model.path)}: {cells} on {cores}, {spec.iterations} calls each"
+        return f"{name_of_file(spec.model.path)}: {what} on {cores}, {spec.iterations} calls each"
     from modeldyno.jobs.rounds import expected_s
 
-    seconds = expected_s(spec)
-    return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s"
+    seconds = expected_s(spec, cells)
+    return f"{name_of_file(spec.model.path)}: {what} on {cores}, about {seconds:g} s"
 
 
 def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) -> None:
@@ -340,9 +356,8 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
             output.remark(legend)
         if rate := rate_legend(result):
             output.remark(rate)
-        output.message(f"Kept as run {run} ({result.run_id})")
-        if result.interrupted:
-            output.message(f"next: modeldyno bench --resume {run.removeprefix('#')}")
+        resume = "modeldyno bench --resume" if result.interrupted else ""
+        output.kept(run, result.run_id, resume)
 
 
 def show_kept(result: BenchmarkResult, run: str, workspace: Path | None) -> None:

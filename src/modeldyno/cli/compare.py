@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from modeldyno.cli.kinds import Again
+    from modeldyno.core.ids import RunId
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest
     from modeldyno.core.results import ComparisonResult
@@ -85,6 +86,7 @@ def compare(
         modeldyno compare 12 15
     """
     from modeldyno.cli import stored_runs
+    from modeldyno.cli.remote import run_label
     from modeldyno.core.requests.measuring import PairingRequest, SideRequest
     from modeldyno.core.requests.texts import file_of, parse_share, typed_request
 
@@ -108,7 +110,7 @@ def compare(
         raise typer.Exit(_rank(*requested, engine == ALL, workspace, json, quiet))
     place = _prepare_here if server is None else partial(_prepare_on_server, server)
     result = _measure(place(*requested, allowed, workspace), quiet)
-    present(result, json, quiet)
+    present(result, partial(run_label, server, workspace), json, quiet)
     raise typer.Exit(exit_code_of(result, quiet or json))
 
 
@@ -133,6 +135,8 @@ def _rank(
 ) -> int:
     from modeldyno.cli import ranking
     from modeldyno.cli.progress import live
+    from modeldyno.cli.remote import run_label
+    from modeldyno.core.ids import RunId
     from modeldyno.services import rankings
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
@@ -141,6 +145,10 @@ def _rank(
     with live(quiet or as_json) as listen:
         ranked = rankings.rank_models(models, common, pairing, service, listen, in_all=in_all)
     ranking.present(ranked, as_json, quiet)
+    runs = dict.fromkeys(RunId(side.run_id) for side in ranked.sides if side.run_id)
+    if runs and not (as_json or quiet):
+        labels = ", ".join(run_label(None, workspace, run_id) for run_id in runs)
+        output.message(f"Kept as runs {labels}; see one again: modeldyno show NUMBER")
     if ranked.interrupted:
         return INTERRUPTED
     return FAILED if any(side.failure for side in ranked.sides) else 0
@@ -219,11 +227,12 @@ def run_with_progress(run: Run, quiet: bool) -> ComparisonResult:
 
 def show_kept(result: ComparisonResult, run: str, workspace: Path | None) -> None:
     show(result, quiet=False)
+    output.kept(run, result.run_id)
 
 
 def rerun(again: Again) -> int:
     result = run_with_progress(again.run, again.quiet)
-    present(result, again.as_json, again.quiet)
+    present(result, again.label, again.as_json, again.quiet)
     code = exit_code_of(result, again.quiet or again.as_json)
     if code == 0 and again.strict and result.noise != "quiet":
         output.message(f"The machine was {result.noise}")
@@ -231,13 +240,18 @@ def rerun(again: Again) -> int:
     return code
 
 
-def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
+def present(
+    result: ComparisonResult, label: Callable[[RunId], str], as_json: bool, quiet: bool
+) -> None:
+    """``label`` gives the number of a run, ``#12``."""
     if as_json:
         from modeldyno.core.documents.comparisons import ComparisonDocument
 
         output.document(ComparisonDocument.of(result))
-    else:
-        show(result, quiet)
+        return
+    show(result, quiet)
+    if not quiet:
+        output.kept(label(result.run_id), result.run_id)
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:

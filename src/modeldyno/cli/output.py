@@ -52,6 +52,15 @@ def message(text: str = "") -> None:
     print(visible(text), file=sys.stderr)
 
 
+def kept(run: str, run_id: str, resume: str = "") -> None:
+    """Where a result is kept, and what to type for it; ``run`` is its number, ``#12``, and
+    ``resume`` the command that resumes it, without the run."""
+    number = run.removeprefix("#")
+    message(f"Kept as run {run} ({run_id}); see it again: modeldyno show {number}")
+    if resume:
+        message(f"next: {resume} {number}")
+
+
 def remark(text: str) -> None:
     """A message in whole words at a terminal; not for commands, which are copied."""
     if sys.stderr.isatty():

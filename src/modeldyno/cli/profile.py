@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from modeldyno.cli.kinds import Again
     from modeldyno.core.documents.hosts import Peaks
+    from modeldyno.core.ids import RunId
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
     from modeldyno.core.results import ProfileResult
     from modeldyno.core.roofline import PeaksOf
 
     Run = Callable[[Callable[[JobMessage], None] | None], Any]
+    Label = Callable[[RunId], str]  # the number of a run, #12
 
 INTERRUPTED = 130
 TOP = 20
@@ -99,6 +101,7 @@ def profile(
         modeldyno profile m.onnx --engine openvino --by node --against 3fa9c1
     """
     from modeldyno.cli.bench import split_models
+    from modeldyno.cli.remote import run_label
     from modeldyno.core.requests.measuring import ProfileRequest
     from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
@@ -107,10 +110,11 @@ def profile(
     if quick and "repeats" in options.typed_settings(context):
         raise typer.BadParameter("--quick sets the repeats: leave it out, or --repeats")
     before = kept_profile(against, server, workspace) if against else None
+    label = partial(run_label, server, workspace)
     if resume is not None:
         requests.require_no_settings(options.typed_settings(context))
         result = run_with_progress(_prepare_resume(resume, server, workspace), quiet)
-        _print_and_exit(result, json, quiet, by, top, csv, workspace, before)
+        _print_and_exit(result, label, json, quiet, by, top, csv, workspace, before)
     files, sizes = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
@@ -121,6 +125,7 @@ def profile(
     place = _prepare_here if server is None else partial(_prepare_on_server, server)
     _print_and_exit(
         run_with_progress(place(request, file, workspace), quiet),
+        label,
         json,
         quiet,
         by,
@@ -133,6 +138,7 @@ def profile(
 
 def _print_and_exit(
     result: ProfileResult,
+    label: Label,
     as_json: bool,
     quiet: bool,
     by: By,
@@ -145,10 +151,10 @@ def _print_and_exit(
         if csv is not None:
             _write_csv(result, by, csv)
         present_diff(before, result, as_json, by, top)
+        if not (quiet or as_json):
+            output.kept(label(result.run_id), result.run_id)
         raise typer.Exit(0)
-    present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
-    if result.interrupted and not quiet:
-        output.message(f"next: modeldyno profile --resume {result.run_id}")
+    present(result, label, as_json, quiet, by, top, csv, known_peaks(result, workspace))
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
 
@@ -199,17 +205,19 @@ def run_with_progress(run: Run, quiet: bool) -> ProfileResult:
 
 def show_kept(result: ProfileResult, run: str, workspace: Path | None) -> None:
     show(result, peaks=known_peaks(result, workspace))
+    _show_where_kept(result, run)
 
 
 def rerun(again: Again) -> int:
     result = run_with_progress(again.run, again.quiet)
     peaks = known_peaks(result, again.workspace)
-    present(result, again.as_json, again.quiet, peaks=peaks)
+    present(result, again.label, again.as_json, again.quiet, peaks=peaks)
     return INTERRUPTED if result.interrupted else 0
 
 
 def present(
     result: ProfileResult,
+    label: Label,
     as_json: bool,
     quiet: bool,
     by: By = By.op,
@@ -223,8 +231,15 @@ def present(
         from modeldyno.core.documents.profiles import ProfileDocument
 
         output.document(ProfileDocument.of(result, peaks))
-    else:
-        show(result, by, top, quiet, peaks)
+        return
+    show(result, by, top, quiet, peaks)
+    if not quiet:
+        _show_where_kept(result, label(result.run_id))
+
+
+def _show_where_kept(result: ProfileResult, run: str) -> None:
+    resume = "modeldyno profile --resume" if result.interrupted else ""
+    output.kept(run, result.run_id, resume)
 
 
 def _write_csv(result: ProfileResult, by: By, csv: Path) -> None:

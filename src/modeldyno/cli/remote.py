@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from modeldyno.core.documents.failures import FailureDocument
     from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
     from modeldyno.core.documents.reports import RunDetailsDocument
-    from modeldyno.core.documents.runs import JobDocument
+    from modeldyno.core.documents.runs import JobDocument, ProgressDocument
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, RunResult
@@ -128,13 +128,15 @@ class ServerRuns:
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None
         assert run.created_at is not None
+        spec = result.spec if result else self._decode_spec(run)
         return StoredRun(
             run_id=RunId(run_id),
             number=run.number,
             created_at=run.created_at.isoformat(),
             state=run.state,
-            spec=result.spec if result else self._decode_spec(run),
+            spec=spec,
             sessions=run.units_kept,
+            cell_names=tuple(cell.name for cell in run.cells or spec.configurations()),
             result=result,
             failure=_to_failure(run.failure),
             artifacts=tuple(Artifact(a.name, a.sha256, a.size_bytes) for a in run.artifacts),
@@ -305,17 +307,15 @@ def resume_run(client: Client, word: str, listen: Listener) -> RunResult:
 def follow_to_result(client: Client, job: JobDocument, listen: Listener) -> RunResult:
     """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
     from modeldyno.core.errors import Cancelled, RunFailed, error_classes
-    from modeldyno.core.jobs import Started
 
-    has_begun = False
+    before: ProgressDocument | None = None
     try:
         for now in client.jobs.follow(job.id):
             if listen is None or now.progress is None:
                 continue
-            if not has_begun:
-                listen(Started(now.progress.headline, now.progress.units_planned))
-                has_begun = True
-            listen(now.progress.progress())
+            for message in now.progress.messages(before):
+                listen(message)
+            before = now.progress
     except KeyboardInterrupt:
         client.jobs.cancel(job.id)
         for _ in client.jobs.follow(job.id):

@@ -91,8 +91,8 @@ def _print_unfinished(kept: StoredRun, log: Path | None) -> None:
 
     output.say(f"{kept.kind} of {kept.subject}: {kept.state}, {kept.kept} kept")
     if len(kept.sessions) > 1:
-        for cell, units in zip(kept.spec.configurations(), kept.sessions, strict=True):
-            output.say(f"  {cell.name}: {figures.counted(units, kept.spec.unit)}")
+        for name, units in zip(kept.cell_names, kept.sessions, strict=True):
+            output.say(f"  {name}: {figures.counted(units, kept.spec.unit)}")
     if kept.failure is not None:
         output.print_failure(kept.state, kept.failure)
     if log and log.exists() and log.stat().st_size:

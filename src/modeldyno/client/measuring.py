@@ -16,13 +16,13 @@ from modeldyno.client.transport import ByteProgress, EventConnection, Transport,
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.models import ModelSummary
 from modeldyno.core.documents.reports import RunDetailsDocument
-from modeldyno.core.documents.runs import JobDocument
+from modeldyno.core.documents.runs import JobDocument, ProgressDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
     ModelNotFound,
 )
-from modeldyno.core.jobs import JobMessage, Started
+from modeldyno.core.jobs import JobMessage
 from modeldyno.core.requests.checking import require_valid
 from modeldyno.core.requests.measuring import (
     BenchmarkRequest,
@@ -190,17 +190,15 @@ async def follow_to_end(
     transport: Transport, connection: EventConnection, job_id: int, listen: Listener | None
 ) -> None:
     """Until the job is over. Ctrl-C and a cancellation cancel it; after Ctrl-C it returns then."""
-    has_started = False
+    before: ProgressDocument | None = None
     try:
         async with aclosing(follow_job(transport, connection, job_id)) as jobs:
             async for job in jobs:
                 if listen is None or job.progress is None:
                     continue
-                if not has_started:
-                    listen(Started(job.progress.headline, job.progress.units_planned))
-                    has_started = True
-                if job.progress.doing or job.progress.units_done:
-                    listen(job.progress.progress())
+                for message in job.progress.messages(before):
+                    listen(message)
+                before = job.progress
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         # Before the connection is closed: stopping the job is what matters now.
         await transport.send(command(f"/jobs/{job_id}/cancel"))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import Artifact, RunKind, RunState
+from modeldyno.core.specs import CellSpec
 
 Result = Any  # what runs of a kind end with: see core/kinds.py
 
@@ -20,6 +21,15 @@ class Started:
     model_sha256: str = ""  # of a comparison both, joined by +
     machine: str | None = None  # on which it is measured
     kind: Literal["started"] = "started"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells that a benchmark measures, once its model has been read. Units count these, which
+    may differ from those requested; a later message replaces an earlier one."""
+
+    cells: tuple[CellSpec, ...]
+    kind: Literal["cells"] = "cells"
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ class Failed:
     kind: Literal["failed"] = "failed"
 
 
-JobMessage = Started | Progress | Unit | Artifact | Finished | Failed
+JobMessage = Started | Cells | Progress | Unit | Artifact | Finished | Failed
 
 
 @dataclass(frozen=True)

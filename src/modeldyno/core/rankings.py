@@ -104,8 +104,9 @@ def _make_ranked(
 
 
 def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
-    """From a benchmark of this side only; None without a measurement."""
-    (cell,) = result.cells
+    """From a benchmark of this side only; of a decoder with a cache, from its prefill. None without
+    a measurement."""
+    cell = result.cells[0]
     if cell.measurement is None or cell.facts is None:
         return None
     latency = cell.measurement.latency

@@ -161,6 +161,7 @@ class StoredRun:
     state: RunState
     spec: RunSpec
     sessions: tuple[int, ...]  # of each cell; of a comparison its pairs, of a profile its repeats
+    cell_names: tuple[str, ...] = ()  # of a benchmark, in the same order
     result: RunResult | None = None
     failure: Failure | None = None
     artifacts: tuple[Artifact, ...] = ()

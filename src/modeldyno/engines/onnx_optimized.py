@@ -1,8 +1,7 @@
 """The graph that ONNX Runtime really runs, read back from the file that it writes after optimising.
 
 Its profiler names kernels and the types of their inputs, but no attributes, and no weights that
-were packed or that an operator of their own widens. The file is decoded by hand, as a worker has no
-``onnx``.
+were packed or that an operator of their own widens. A worker has no ``onnx`` to read the file with.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 
 from modeldyno.core import precisions
 from modeldyno.core.node_work import Operand
+from modeldyno.graphs.protobuf import DamagedMessage, read_fields, read_packed_varints
 
 # Kernels that multiply packed weights of a few bits, whose number is an attribute …
 PACKED = ("MatMulNBits", "MatMulBnb4")
@@ -67,9 +67,12 @@ def is_needed(kernels: Iterable[dict[str, Any]]) -> bool:
 def read(model: bytes) -> OptimizedGraph:
     """Raises ValueError if it is not an ONNX file."""
     reader = _Reader()
-    for number, graph in _fields(memoryview(model)):
-        if number == 7 and isinstance(graph, memoryview):
-            reader.add_graph(graph)
+    try:
+        for number, graph in read_fields(memoryview(model)):
+            if number == 7 and isinstance(graph, memoryview):
+                reader.add_graph(graph)
+    except DamagedMessage as error:
+        raise ValueError(str(error)) from error
     return OptimizedGraph(dict(reader.weights()))
 
 
@@ -90,7 +93,7 @@ class _Reader:
 
     def add_graph(self, graph: memoryview) -> None:
         """Its nodes and those of its branches: their names for outer values are the outer ones."""
-        for number, content in _fields(graph):
+        for number, content in read_fields(graph):
             if not isinstance(content, memoryview):
                 continue
             if number == 1:
@@ -141,7 +144,7 @@ class _Reader:
 
     def _add_node(self, message: memoryview) -> None:
         node = _Node()
-        for number, content in _fields(message):
+        for number, content in read_fields(message):
             if not isinstance(content, memoryview):
                 continue
             match number:
@@ -160,7 +163,7 @@ class _Reader:
 
     def _add_attribute(self, node: _Node, message: memoryview) -> None:
         name = ""
-        for number, content in _fields(message):
+        for number, content in read_fields(message):
             if number == 1 and isinstance(content, memoryview):
                 name = _text(content)
             elif number == 3 and isinstance(content, int):
@@ -171,54 +174,14 @@ class _Reader:
 
 def _constant(message: memoryview) -> tuple[str, Operand]:
     name, kind, dims = "", 0, []
-    for number, content in _fields(message):
+    for number, content in read_fields(message):
         if number == 1:
-            dims += [content] if isinstance(content, int) else [*_varints(content)]
+            dims += [content] if isinstance(content, int) else [*read_packed_varints(content)]
         elif number == 2 and isinstance(content, int):
             kind = content
         elif number == 8 and isinstance(content, memoryview):
             name = _text(content)
     return name, Operand(_TYPES.get(kind, f"type {kind}"), tuple(dims))
-
-
-# ---------------------------------------------------------------- protocol buffers
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Number and content of each field; numbers of fixed width are skipped."""
-    place = 0
-    while place < len(message):
-        tag, place = _varint(message, place)
-        match tag & 7:
-            case 0:
-                number, place = _varint(message, place)
-                yield tag >> 3, number
-            case 2:
-                size, place = _varint(message, place)
-                yield tag >> 3, message[place : place + size]
-                place += size
-            case 1 | 5 as width:
-                place += 8 if width == 1 else 4
-            case _:
-                raise ValueError("not a protocol buffer")
-
-
-def _varints(packed: memoryview) -> Iterator[int]:
-    place = 0
-    while place < len(packed):
-        number, place = _varint(packed, place)
-        yield number
-
-
-def _varint(message: memoryview, place: int) -> tuple[int, int]:
-    number = shift = 0
-    while place < len(message):
-        byte = message[place]
-        number |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
-        if byte < 0x80:
-            return number, place
-    raise ValueError("it ends within a number")
 
 
 def _text(content: memoryview) -> str:

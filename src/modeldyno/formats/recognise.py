@@ -12,7 +12,6 @@ from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
 from modeldyno.core.names import find_similar_names
 from modeldyno.formats import refusals
-from modeldyno.formats.containers.protobuf import Field, NotProtobuf, Wire
 from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
@@ -20,6 +19,7 @@ from modeldyno.formats.onnx.recognition import Outline, damaged_model_error, rea
 from modeldyno.formats.pytorch.model import is_pickle, list_pickled_content, recognise_torch_format
 from modeldyno.formats.refusals import FileRefusal, printable_name
 from modeldyno.formats.tensorflow.recognition import recognise_tensorflow_format
+from modeldyno.graphs.protobuf import Field, NotProtobuf, Wire
 
 SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096

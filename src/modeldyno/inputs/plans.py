@@ -317,13 +317,18 @@ class Batch:
     size: int
     fixed: int | None = None  # the model's own, where it leaves none open
     note: str = ""
+    notice: str = ""  # before anything is measured, if another one was requested
     may_be_refused: bool = (
         False  # exports may declare a batch open although a reshape inside fixes it
     )
 
 
+_OPEN_BATCH = "to choose: export the model with an open batch dimension"
+
+
 def with_batch_of_one(refused: Batch) -> Batch:
-    return Batch(1, note=f"a batch of {refused.size} did not run, so the batch is 1")
+    note = f"a batch of {refused.size} did not run, so the batch is 1"
+    return Batch(1, note=note, notice=f"{note}; {_OPEN_BATCH}")
 
 
 def resolve_batch(
@@ -341,12 +346,16 @@ def resolve_batch(
             return Batch(wanted, may_be_refused=wanted > 1 and "batch" not in dims)
         if chosen == wanted:
             return Batch(wanted)
+        if wanted == 1:
+            return Batch(chosen)
         note = f"--dim {batches[0].name}={chosen} sets the batch; asked {wanted}"
-        return Batch(chosen, note=note if wanted != 1 else "")
+        return Batch(chosen, note=note, notice=note)
     if any(spec.shape is None for spec in inputs):  # real data will show
         return Batch(wanted)
     fixed = _fixed_batch_size(inputs)
-    return Batch(fixed or 1, fixed, _fixed_note(fixed, wanted))
+    note = _fixed_note(fixed, wanted)
+    is_requested = note and wanted != 1
+    return Batch(fixed or 1, fixed, note, f"{note}; {_OPEN_BATCH}" if is_requested else "")
 
 
 def _fixed_note(fixed: int | None, wanted: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,15 +11,17 @@ from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, NotYet, StorageFailed, UserError
 from modeldyno.core.hosts import HostWeather, tool_version
-from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.jobs import Cells, Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Standings
 from modeldyno.core.sessions import Session, duration_s
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.core.visible import visible
 from modeldyno.inputs.decoders import phase_note, phases
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
+from modeldyno.inputs.open_axes import find_open_axes
+from modeldyno.inputs.plans import Batch, resolve_batch, with_batch_of_one
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import comparable_cell, set_mismatches
 from modeldyno.jobs.preparation import TrialWorkers
@@ -36,12 +38,14 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
             why="this version reads no datasets",
             fix="Choose the mode performance; accuracy comes with datasets in a later version",
         )
-    cells = [Cell(number, cell) for number, cell in enumerate(spec.configurations())]
+    start = time.monotonic()
+    cells: list[Cell] = []
     facts, copy = _prepare(spec, cells, context)
-    _restore_units(cells, context.earlier)
     from modeldyno.measure import host
 
     before = host.read_load()
+    _count_time_so_far(cells, time.monotonic() - start)
+    _restore_units(cells, context.earlier)
     stopped: ModeldynoError | None = None
     standings: tuple[Standings, ...] = ()
     try:
@@ -110,43 +114,112 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
             cell.used_s += wall_s
 
 
+def _count_time_so_far(cells: Sequence[Cell], seconds: float) -> None:
+    """Reading the model was for all cells alike, each trial for one."""
+    shared_s = seconds - sum(cell.trial_s for cell in cells)
+    for cell in cells:
+        cell.before_s = cell.used_s = shared_s / len(cells) + cell.trial_s
+
+
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot gets its error."""
-    start = time.monotonic()
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
-        reading_s = time.monotonic() - start
         refuse_needless_overrides(spec.model, facts)
-        cells[:] = _with_phases(cells, spec, facts)
+        earlier = context.folder.cells() if context.earlier else ()
+        cells[:] = fitting_cells(spec, facts)
+        if earlier:
+            _keep_earlier(cells, earlier)
         units = planned_units(spec, len(cells))
         context.send(Started(name_of_file(facts.path), units, facts.sha256))
+        _announce(cells, context)
+        notices = _Notices(context, units)
+        for text in _differences_to_request(spec, facts):
+            notices.send(text)
         for cell in cells:
             context.send(Progress(0, units, f"trying {cell.name}"))
             _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
-            cell.before_s = cell.used_s = reading_s / len(cells) + cell.trial_s
+            cell.check_s = trials.copy_s / len(cells)
+            if cell.batch_size == 1 != cell.spec.batch_size:
+                refused = with_batch_of_one(Batch(cell.spec.batch_size))
+                notices.send(refused.notice if refused.note in cell.notes else "")
             _log_notes(cell, context)
             if cell.error is not None:
                 trials.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
-    _drop_repeated_cells(cells)
+    if not earlier and _drop_repeated_cells(cells, lambda cell: cell.batch_size):
+        _announce(cells, context)
     set_mismatches(cells)
     return facts, copy
 
 
-def _with_phases(cells: list[Cell], spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
+def _with_phases(spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
     """A cell of a decoder with a cache becomes one for the prefill and one for a decoding step."""
-    if spec.model.data is not None:
-        return cells
     made: list[Cell] = []
-    for cell in cells:
-        sizes = phases(facts.inputs, cell.spec.dims)
-        is_split = sizes != (cell.spec.dims,)
+    for cell in spec.configurations():
+        sizes = _phases_of(cell, spec, facts)
+        is_split = sizes != (cell.dims,)
         for dims in sizes:
-            phase = Cell(len(made), replace(cell.spec, dims=dims))
+            phase = Cell(len(made), replace(cell, dims=dims))
             phase.note(phase_note(sizes) if is_split else "")
             made.append(phase)
     return made
+
+
+def _phases_of(
+    cell: CellSpec, spec: BenchmarkSpec, facts: ModelFacts
+) -> tuple[dict[str, int], ...]:
+    return (cell.dims,) if spec.model.data else phases(facts.inputs, cell.dims)
+
+
+def fitting_cells(spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
+    """The cells that this model has of those that were requested, as far as its inputs say."""
+    cells = _with_phases(spec, facts)
+    axes = find_open_axes(facts.inputs)
+    batches = {
+        cell.number: resolve_batch(facts.inputs, axes, cell.spec.batch_size, cell.spec.dims)
+        for cell in cells
+    }
+    for cell in cells:
+        cell.note(batches[cell.number].note)
+    _drop_repeated_cells(cells, lambda cell: batches[cell.number].size)
+    return cells
+
+
+def _differences_to_request(spec: BenchmarkSpec, facts: ModelFacts) -> Iterator[str]:
+    """What this model does not do as requested, in a sentence each, with what to do about it."""
+    axes = find_open_axes(facts.inputs)
+    for cell in spec.configurations():
+        sizes = _phases_of(cell, spec, facts)
+        if sizes != (cell.dims,):
+            yield phase_note(sizes)
+        yield resolve_batch(facts.inputs, axes, cell.batch_size, cell.dims).notice
+
+
+class _Notices:
+    """Sends each once."""
+
+    def __init__(self, context: Context, units: int) -> None:
+        self._context = context
+        self._units = units
+        self._sent = {""}
+
+    def send(self, text: str) -> None:
+        if text not in self._sent:
+            self._sent.add(text)
+            self._context.send(Progress(0, self._units, "trying it", notice=text))
+
+
+def _keep_earlier(cells: list[Cell], earlier: Sequence[CellSpec]) -> None:
+    """A resumed run has the cells that it had: its units are numbered by them."""
+    by_spec = {repr(cell.spec): cell for cell in cells}
+    cells[:] = [by_spec.get(repr(spec)) or Cell(0, spec) for spec in earlier]
+    _number(cells)
+
+
+def _announce(cells: Sequence[Cell], context: Context) -> None:
+    context.send(Cells(tuple(cell.spec for cell in cells)))
 
 
 def _log_notes(cell: Cell, context: Context) -> None:
@@ -157,14 +230,23 @@ def _log_notes(cell: Cell, context: Context) -> None:
             log.add(lines.encode())
 
 
-def _drop_repeated_cells(cells: list[Cell]) -> None:
-    """With a fixed batch, several cells are the same: keep the first, with the others' notes."""
+def _drop_repeated_cells(cells: list[Cell], batch_of: Callable[[Cell], int]) -> bool:
+    """With a fixed batch, several cells are the same: keep the first, with the others' notes.
+
+    True if there were any.
+    """
+    before = len(cells)
     kept: dict[str, Cell] = {}
     for cell in list(cells):
-        same = kept.setdefault(repr(replace(cell.spec, batch_size=cell.batch_size)), cell)
+        same = kept.setdefault(repr(replace(cell.spec, batch_size=batch_of(cell))), cell)
         if same is not cell and same.error is None and cell.error is None:
             same.notes = tuple(dict.fromkeys((*same.notes, *cell.notes)))
             cells.remove(cell)
+    _number(cells)
+    return len(cells) < before
+
+
+def _number(cells: Sequence[Cell]) -> None:
     for number, cell in enumerate(cells):
         cell.number = number
 
@@ -187,8 +269,9 @@ def _try_cell(
     except ModeldynoError as error:
         cell.error = error
     else:
-        cell.notes += cell.prepared.notes
-    cell.sandbox = trials.sandbox
+        for note in cell.prepared.notes:
+            cell.note(note)
+    cell.sandbox, cell.start_s = trials.sandbox, trials.start_s
     cell.trial_s = time.monotonic() - start
 
 

@@ -66,6 +66,8 @@ class Cell:
     used_s: float = 0.0  # of the budget and of the timeout, process starts included
     before_s: float = 0.0  # of these, before the first session: reading the model, trying the cell
     trial_s: float = 0.0  # of these, loading the model and running it once
+    start_s: float = 0.0  # what starting a process took
+    check_s: float = 0.0  # its part of checking the model in the end, about
     interval_budget_s: float | None = None  # with which it would have had an interval
     waited_s: float = 0.0  # for cores; outside of every budget
     stop_reason: StopReason | None = None

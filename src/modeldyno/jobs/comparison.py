@@ -32,7 +32,7 @@ from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.inputs.matching import MatchedModel, is_more_specific, match_models
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.inputs.plans import InputPlan
-from modeldyno.jobs.budgets import slow_notice
+from modeldyno.jobs.budgets import SHARE_OF_TRIAL, slow_notice
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import (
     FEWEST_PROCESSES,
@@ -332,8 +332,9 @@ class Pairs:
         if self._spec.pairs is not None or self.units:
             return
         once_s = sum(side.trial_s for side in self._sides)
-        least_s = self._elapsed_s() + FEWEST_PAIRS * once_s
-        if notice := slow_notice("both sides", once_s, least_s, self._spec.seconds):
+        about_s = self._elapsed_s() + FEWEST_PAIRS * (1 + SHARE_OF_TRIAL) * once_s
+        notice = slow_notice("both sides", self._elapsed_s(), about_s, self._spec.seconds)
+        if notice:
             self._context.send(Progress(0, 0, "measuring", notice=notice))
 
     def _is_decided(self) -> bool:

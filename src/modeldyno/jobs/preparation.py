@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,11 +75,17 @@ class TrialWorkers:
         self._workers: dict[str, Worker] = {}
         self._process_settings: dict[str, str] = {}
         self._latest: Worker | None = None
+        self.copy_s = 0.0  # what copying and checking the latest model took
 
     @property
     def sandbox(self) -> SandboxReport | None:
         """Of the worker that was used last."""
         return self._latest.sandbox if self._latest else None
+
+    @property
+    def start_s(self) -> float:
+        """What starting that worker took."""
+        return self._latest.start_s if self._latest else 0.0
 
     def worker(self, python: str = sys.executable, process_settings: str = "") -> Worker:
         """``process_settings`` are those that a process cannot change (``catalog``); a worker with
@@ -105,7 +112,10 @@ class TrialWorkers:
     def inspect(self, model: ModelSpec, inside: str = "") -> tuple[ModelFacts, Path]:
         """The model's facts and its private copy, which lies in the folder ``inside``."""
         facts = inspect(self.worker(), model, self._context, self._spec.timeout_s)
-        return facts, self._context.copy_privately(model, facts, inside)
+        start = time.monotonic()
+        copy = self._context.copy_privately(model, facts, inside)
+        self.copy_s = time.monotonic() - start
+        return facts, copy
 
     def prepare(
         self,

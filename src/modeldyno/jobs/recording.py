@@ -10,6 +10,7 @@ from typing import assert_never
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
+    Cells,
     Failed,
     Finished,
     JobMessage,
@@ -84,6 +85,8 @@ def store_message(store: RunFolders, run_id: RunId, message: JobMessage, ending:
             )
         case Started(model_sha256=sha256, machine=machine):
             store.record_origin(run_id, sha256, machine)
+        case Cells(cells=cells):
+            store.record_cells(run_id, cells)
         case Artifact():
             store.list_artifact(run_id, message)
         case Progress():

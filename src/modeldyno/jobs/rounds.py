@@ -27,7 +27,7 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
-from modeldyno.jobs.budgets import slow_notice
+from modeldyno.jobs.budgets import SHARE_OF_TRIAL, slow_notice
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import set_mismatches
 from modeldyno.jobs.instances import CellWorkers, InstanceGroup, measure_together, meter_one
@@ -45,7 +45,6 @@ FAR_TOO_LONG = 4  # times the budget: from here on, fewer are enough
 FEWEST_ROUNDS = 4  # before cells are distinguished, or called tied
 FRESH_SESSIONS = 8  # of a winner, whose first number was selected for being low
 MOST_FOR_WINNERS = 1 / 3  # of the time of all cells; if this is too little, no winner is checked
-SHARE_OF_TRIAL = 0.25  # what a session may take in any case: starting it has cost much more
 FOR_AN_INTERVAL = 1.1  # times the budget may be used if that gives one
 INTERVAL_MARGIN = 1.1  # of the time that an interval takes, as it is advised
 
@@ -436,16 +435,23 @@ class Rounds:
         if self._spec.iterations is not None or not cells:
             return
         budgets_s = [budget_s(self._spec, cell.spec) for cell in cells]
-        # The first session of a cell loads and runs it once more, at least.
-        least_s = [max(s, c.before_s + c.trial_s) for s, c in zip(budgets_s, cells, strict=True)]
-        slowest = max(cells, key=lambda cell: cell.trial_s)
+        about_s = [
+            max(budget, cell.before_s + self._first_session_s(cell) + cell.check_s)
+            for budget, cell in zip(budgets_s, cells, strict=True)
+        ]
+        slowest = max(cells, key=lambda cell: cell.before_s)
         what = slowest.name if self.is_sweep else "engine and model"
         progress = replace(
             self._make_progress(cells[0]),
-            remaining_s=sum(least_s) - sum(cell.used_s for cell in cells),
-            notice=slow_notice(what, slowest.trial_s, sum(least_s), sum(budgets_s)),
+            remaining_s=sum(about_s) - sum(cell.used_s for cell in cells),
+            notice=slow_notice(what, slowest.before_s, sum(about_s), sum(budgets_s)),
         )
         self._context.send(progress)
+
+    def _first_session_s(self, cell: Cell) -> float:
+        """About: it starts a process, which loads the model and runs it once more."""
+        measuring_s = SHARE_OF_TRIAL * cell.trial_s + self._spec.budget.session_s
+        return cell.start_s + cell.trial_s + measuring_s
 
     def _note_interval_budgets(self) -> None:
         for cell in self._cells:
@@ -548,9 +554,9 @@ def cell_progress(cell: Cell) -> CellProgress:
     )
 
 
-def expected_s(spec: BenchmarkSpec) -> float:
-    """Roughly how long all cells take, the fresh sessions of winners included."""
-    return sum(budget_s(spec, cell) for cell in spec.cells)
+def expected_s(spec: BenchmarkSpec, cells: Iterable[CellSpec]) -> float:
+    """Roughly how long these cells take, the fresh sessions of winners included."""
+    return sum(budget_s(spec, cell) for cell in cells)
 
 
 def budget_s(spec: BenchmarkSpec, cell: CellSpec) -> float:

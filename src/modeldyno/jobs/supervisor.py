@@ -26,7 +26,7 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import Failed, Job, JobMessage, Unit
+from modeldyno.core.jobs import Cells, Failed, Job, JobMessage, Unit
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
@@ -219,6 +219,8 @@ class Supervisor:
 
         def record(run_id: RunId, message: JobMessage) -> None:
             store_message(self._folders, run_id, message, current.ending)
+            if isinstance(message, Cells):
+                self._announce_cells(run_id, spec, message)
             self._announce(job, message)
 
         try:
@@ -240,6 +242,11 @@ class Supervisor:
             self._fail(job, current, BUG)
         if current.is_open:  # else the folder may be another process's
             self._endings.clean_up(job)
+
+    def _announce_cells(self, run_id: RunId, spec: RunSpec | Failure, message: Cells) -> None:
+        """Pages show the requested cells until they hear of others."""
+        if not isinstance(spec, Failure) and message.cells != spec.configurations():
+            self._writes.put("cells", lambda: self._records.runs.announce_cells(run_id))
 
     def _announce(self, job: Job, message: JobMessage) -> None:
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from modeldyno.core.benchmarks import (
     Benchmark,
+    BenchmarkDetails,
     BenchmarkOutcome,
     BenchmarkRow,
     Mode,
@@ -17,7 +18,8 @@ from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
 from modeldyno.core.requests.commands import bench_command
 from modeldyno.core.runs import ListQuery, Page
-from modeldyno.core.specs import BenchmarkSpec, RunSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, RunSpec
+from modeldyno.jobs.benchmark import fitting_cells
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
@@ -25,6 +27,8 @@ from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import require_cores
 from modeldyno.services.runnables import RunnableService, pin_models_to_content
+from modeldyno.store.documents import planned_cells_json
+from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 
 UNNAMED = DatasetSpec(name="", kind="")  # for accuracy without a dataset
@@ -37,6 +41,7 @@ class Plan:
     """What a benchmark would do."""
 
     spec: BenchmarkSpec
+    cells: tuple[CellSpec, ...]  # those that this model has
     about_s: float | None  # None: unknown, if the number of calls is fixed
     cores: int  # the most that are used at once
     threads: int  # may be more than cores
@@ -47,19 +52,29 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
     kind = "benchmark"
 
     def __init__(
-        self, records: Records, models: ModelService, jobs: JobService, baselines: Baselines
+        self,
+        records: Records,
+        models: ModelService,
+        jobs: JobService,
+        baselines: Baselines,
+        history: History,
     ) -> None:
         super().__init__(records, models, jobs)
+        self._history = history
         self.compare_to_baseline = baselines.compare_to_baseline
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
         """Stores and runs nothing."""
         model = self._models.require_runnable(model_id)
         spec = make_spec(model.path)
-        threads = max(cell.cores * cell.instances for cell in spec.cells)
+        cells = spec.configurations()
+        if model.facts is not None:
+            cells = tuple(cell.spec for cell in fitting_cells(spec, model.facts))
+        threads = max(cell.cores * cell.instances for cell in cells)
         return Plan(
             spec=spec,
-            about_s=expected_s(spec) if spec.iterations is None else None,
+            cells=cells,
+            about_s=expected_s(spec, cells) if spec.iterations is None else None,
             cores=min(threads, len(allowed_cpus())),
             threads=threads,
             command=bench_command(spec, model.name),
@@ -81,6 +96,16 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
 
         extra = {"mode": mode, "dataset_id": dataset_id}
         return self.add(project_id, [model_id], name, make, start=start, **extra)
+
+    def details(self, number: BenchmarkId) -> BenchmarkDetails:
+        """Without results, its cells are those of the latest run as soon as its model was read."""
+        details: BenchmarkDetails = super().details(number)
+        if details.cells.figures or details.latest is None:
+            return details
+        cells = self._history.folder(details.latest.id).cells()
+        if not cells:
+            return details
+        return replace(details, cells=replace(details.cells, documents=planned_cells_json(cells)))
 
     def outcome(self, benchmark_id: BenchmarkId) -> BenchmarkOutcome:
         return self._records.benchmarks.outcome(benchmark_id)

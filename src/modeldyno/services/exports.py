@@ -23,6 +23,7 @@ from modeldyno.core.specs import RunSpec
 from modeldyno.present.markdown import markdown_of, report_markdown
 from modeldyno.present.reports.page import html_report
 from modeldyno.present.tables import cells_csv
+from modeldyno.store.documents import planned_cells_json
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolders
@@ -77,7 +78,8 @@ class ExportService:
             run=run,
             spec=_decode_spec(run),
             job_id=job.id if job else None,
-            cells=self._records.runs.cells(run_id),
+            cells=self._records.runs.cells(run_id)
+            or planned_cells_json(self._history.folder(run_id).cells()),
             units_kept=kept.sessions if kept else (),
             has_result=kept is not None and kept.result is not None,
             artifacts=kept.artifacts if kept else (),

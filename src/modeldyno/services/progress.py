@@ -29,6 +29,7 @@ class JobProgress:
     headline: str = ""
     units_planned: int = 0
     progress: Progress | None = None
+    notices: tuple[str, ...] = ()  # all so far
 
 
 class LiveProgress:
@@ -58,9 +59,9 @@ class LiveProgress:
                     self._change(job, JobProgress(headline, planned))
                 case Progress():
                     before = self._latest.get(job.id, JobProgress())
-                    self._change(
-                        job, replace(before, progress=_merge_progress(before.progress, message))
-                    )
+                    merged = _merge_progress(before.progress, message)
+                    notices = dict.fromkeys((*before.notices, *filter(None, [message.notice])))
+                    self._change(job, replace(before, progress=merged, notices=tuple(notices)))
                 case Finished() | Failed():
                     self._forget(job.id)
                 case _:

@@ -68,6 +68,12 @@ def cell_to_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, A
     }
 
 
+def planned_cells_json(cells: Sequence[CellSpec]) -> tuple[str, ...]:
+    """A document of each cell that was not measured yet."""
+    documents = (CellDocument.planned(number, cell) for number, cell in enumerate(cells))
+    return tuple(json_text(document, indent=None) for document in documents)
+
+
 def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
     """``image[1,3,224,224] mask[1,10]``; None without inputs, or with the user's own data."""
     return (

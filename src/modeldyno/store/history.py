@@ -135,6 +135,7 @@ class History:
         began = began_at(run_id)
         assert began is not None
         counts = _count_units_by_cell(folder)
+        cells = folder.cells() or spec.configurations()[: spec.cells_kept()]
         file = folder.path / "result.json"
         result = None
         # While a run is being resumed, the result is that of its earlier end.
@@ -146,7 +147,8 @@ class History:
             created_at=began.isoformat(),
             state=folder.state(),
             spec=spec,
-            sessions=tuple(counts[cell] for cell in range(spec.cells_kept())),
+            sessions=tuple(counts[number] for number in range(len(cells) or 1)),
+            cell_names=tuple(cell.name for cell in cells),
             result=result,
             failure=folder.failure(),
             artifacts=folder.read_artifacts(),

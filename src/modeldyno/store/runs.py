@@ -16,7 +16,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -38,7 +38,7 @@ from modeldyno.core.kinds import spec_from, unit_from
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import Artifact, RunState, may_move
 from modeldyno.core.sessions import Session, Timings
-from modeldyno.core.specs import RunSpec
+from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.store.durable_files import (
     append_to_file,
     replace_file,
@@ -110,6 +110,13 @@ class RunFolder:
             return dict(self._read_json("model.json"))
         except FileNotFoundError:
             return {}
+
+    def cells(self) -> tuple[CellSpec, ...]:
+        """Those of a benchmark, as its units count them; empty before its model was read."""
+        try:
+            return tuple(decode(CellSpec, cell) for cell in self._read_json("cells.json"))
+        except FileNotFoundError:
+            return ()
 
     def can_lose_samples(self) -> bool:
         """Whether it has any and is finished: a stopped run needs them to go on."""
@@ -230,6 +237,10 @@ class RunFolders:
         if after != before:
             with _translated_storage_errors():
                 _write_json(folder.path / "model.json", after)
+
+    def record_cells(self, run_id: RunId, cells: Sequence[CellSpec]) -> None:
+        with _translated_storage_errors():
+            _write_json(self.folder(run_id).path / "cells.json", encode(tuple(cells)))
 
     def folder(self, run_id: RunId) -> RunFolder:
         return RunFolder(self._root / checked(run_id))

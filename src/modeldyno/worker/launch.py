@@ -163,6 +163,8 @@ class Worker:
         self._kill_reason: RunFailed | None = None  # why we ended it
         self._oom_kills = _count_oom_kills()
         self.sandbox: SandboxReport | None = None  # known after the first reply
+        self.start_s = 0.0  # the same: from its launch until it takes commands
+        self._launched_at = time.monotonic()
         self._monitor.start()
 
     def _resource_watch(self) -> ResourceWatch | None:
@@ -215,6 +217,7 @@ class Worker:
         """How far the worker is confined: its first message."""
         if self.sandbox is None:
             self.sandbox = unpack(SandboxReport, self._read_frame(deadline_s, stop))
+            self.start_s = time.monotonic() - self._launched_at
             if self._may_fork:
                 self._children.hold_namespace()
             require_sandbox(self._setup.sandbox, self.sandbox)

@@ -414,6 +414,28 @@ def test_a_fixed_batch_is_run_at_its_own_and_log_and_note_say_so(served, project
     assert listed["note"] == "ran at batch 2; asked 100"
 
 
+def test_of_a_decoder_it_is_said_which_phase_the_result_is_of(served, project, ears):
+    shapes = {
+        "input_ids": ("int64", ["batch", "seq"]),
+        "attention_mask": ("int64", ["batch", "total"]),
+        "past_key_values.0.key": ("float32", ["batch", 2, "past", 4]),
+    }
+    inputs = [{"name": n, "dtype": dtype, "shape": s} for n, (dtype, s) in shapes.items()]
+    number = add(served, project, served.model(project, inputs=inputs), **QUICK)
+    execute(served, number, "decoder")
+    status, told = ears.until("benchmark_finish", request_id="decoder")
+    assert status == "success"
+    (listed,) = served.post("/api/benchmark/list", {"project_id": project}).json["benchmarks"]
+    cells = served.get(f"benchmarks/{number}").json["cells"]
+    assert [cell["dims"] for cell in cells] == [{"prefill": 128}, {"decode": 128}]
+    best = min(cells, key=lambda cell: cell["latency_ms"]["typical"]["value"])
+    ((phase, context),) = best["dims"].items()
+    which = f"the result is that of {phase} {context}, the quickest of 2 cells"
+    assert which in listed["note"]
+    assert told["note"].startswith(listed["note"])
+    assert "as prefill of 128 tokens and as one step after 128 tokens" in told["note"]
+
+
 def test_runs_of_other_origin_are_told_as_well(served, project, ears):
     made = served.benchmark(project)
     status, told = ears.until("benchmark_finish", id=made["id"])

@@ -16,7 +16,7 @@ from modeldyno.core.documents.benchmarks import (
     ReproductionDocument,
 )
 from modeldyno.core.documents.figures import DistributionDocument
-from modeldyno.core.documents.reports import RunSummary
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.documents.runs import JobDocument
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
@@ -24,7 +24,7 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests import schemas, values
 from tests.api.v1.shapes import Page, fits, problem
-from tests.onnx_models import linear
+from tests.onnx_models import decoder, linear, saved
 
 
 @pytest.fixture(scope="module")
@@ -204,16 +204,56 @@ def test_a_cell_that_fails_says_so_and_spoils_no_other(served, project):
 def test_a_plan_tells_cells_time_and_command_and_keeps_nothing(served, project):
     model = served.model(project, "it's.json")
     before = served.get(f"projects/{project}").json["counts"]
-    asked = {"model_id": model, "batch_sizes": [1, 8], "budget": "quick", "dims": {"batch": 4}}
+    asked = {"model_id": model, "batch_sizes": [1, 8], "budget": "quick"}
     plan = fits(served.post("benchmarks/plan", asked), PlanDocument)
     assert [cell["batch_size"] for cell in plan["cells"]] == [1, 8]
     assert (plan["about_s"], plan["cores"], plan["threads"]) == (4.0, 1, 1)
+    plan = served.post("benchmarks/plan", asked | {"dims": {"batch": 4}}).json
+    assert [cell["batch_size"] for cell in plan["cells"]] == [1]  # which sets the batch of both
+    assert (plan["about_s"], plan["cores"], plan["threads"]) == (2.0, 1, 1)
     assert plan["command"] == (
         """modeldyno bench 'it'"'"'s.json' --batch 1,8 --dim batch=4 --quick"""
     )
     exact = served.post("benchmarks/plan", {"model_id": model, "iterations": 5}).json
     assert exact["about_s"] is None
     assert served.get(f"projects/{project}").json["counts"] == before
+
+
+def test_the_two_phases_of_a_decoder_are_its_cells_before_it_is_measured_and_while_it_is(
+    served, project, tmp_path
+):
+    body = saved(decoder(), tmp_path / "decoder.onnx").read_bytes()
+    kind = "application/octet-stream"
+    sent = served.post(f"projects/{project}/models?name=decoder.onnx", body, content_type=kind)
+    model = sent.json["id"]
+    phases = [{"prefill": 8}, {"decode": 8}]
+    asked = {"engines": ["onnxruntime"], "dims": {"context": 8}, "budget": "thorough"}
+    plan = fits(served.post("benchmarks/plan", {"model_id": model, **asked}), PlanDocument)
+    assert [cell["dims"] for cell in plan["cells"]] == phases
+    assert plan["about_s"] == 120.0
+    begin = served.get(f"events?project_id={project}").json["last"]
+    made = served.benchmark(project, model, iterations=None, warmup=None, **asked)
+    job, run = made["latest_run"]["job_id"], made["latest_run"]["id"]
+    try:
+        moved = served.until(job, lambda job: (job["progress"] or {}).get("units_done", 0) > 1)
+        names = [cell["name"] for cell in moved["progress"]["cells"]]
+        assert moved["progress"]["notices"] == [
+            "a decoder with a cache: measured as prefill of 8 tokens and as one step after 8 "
+            "tokens; to choose: --dim context=…"
+        ]
+        benchmark = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkDetailsDocument)
+        details = fits(served.get(f"runs/{run}"), RunDetailsDocument)
+        for document in (benchmark, details):
+            assert [cell["dims"] for cell in document["cells"]] == phases
+            assert [cell["name"] for cell in document["cells"]] == names
+            assert [cell["status"] for cell in document["cells"]] == [None, None]
+        assert len(details["units_kept"]) == 2
+        events = served.get(f"events?after={begin}&project_id={project}").json["events"]
+        told = [event["data"] for event in events if event["kind"] == "runnable.changed"]
+        assert told == [{"kind": "benchmark", "id": made["id"]}]
+    finally:
+        served.post(f"jobs/{job}/cancel")
+        served.ended(job)
 
 
 def test_settings_come_back_as_they_were_asked_for(served, project):

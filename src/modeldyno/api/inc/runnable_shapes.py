@@ -17,6 +17,7 @@ from modeldyno.api.inc.shapes import (
     utc_text,
 )
 from modeldyno.core.benchmarks import BenchmarkOutcome, best_cell
+from modeldyno.core.cell_axes import SIZES
 from modeldyno.core.dictionaries import PRECISIONS, Numbered, find_named
 from modeldyno.core.documents.cells import FIGURES
 from modeldyno.core.optimization_settings import minimal_accuracy
@@ -83,6 +84,9 @@ def _deviations_text(outcome: BenchmarkOutcome, cell: Json | None) -> str:
     if best is None or len(outcome.benchmark.spec.cells) > 1:
         return "; ".join(cell["notes"]) if cell else ""
     notes = [_fits_note(requested, best.axes["cores"], best.axes["instances"])]
+    if len(outcome.cells) > 1:  # the phases of a decoder
+        sizes = " · ".join(axis.words(best.axes[axis.name]) for axis in SIZES)
+        notes.append(f"the result is that of {sizes}, the quickest of {len(outcome.cells)} cells")
     if cell is not None:
         notes += cell["notes"]
     elif best.axes["batch_size"] != requested.batch_size:

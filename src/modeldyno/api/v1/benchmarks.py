@@ -144,7 +144,7 @@ def router(
         """What it would measure and about how long; nothing is kept, nothing is run."""
         make_spec = partial(requests.make_benchmark_spec, request)
         plan = benchmarks.plan(ModelId(request.model_id), make_spec)
-        cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.configurations()))
+        cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.cells))
         return answer(PlanDocument.from_fields(plan, cells=cells))
 
     @routes.get("/{benchmark_id}/reproduce", **gives(ReproductionDocument, 404))

@@ -102,4 +102,5 @@ def progress_document(standing: JobProgress) -> ProgressDocument:
     if progress is not None:
         progress = replace(progress, doing=without_folders(progress.doing))
     headline = name_of_file(standing.headline) if standing.headline else ""
-    return ProgressDocument.of(progress, standing.units_planned, headline=headline)
+    notices = tuple(map(without_folders, standing.notices))
+    return ProgressDocument.of(progress, standing.units_planned, headline=headline, notices=notices)

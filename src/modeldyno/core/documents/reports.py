@@ -74,7 +74,7 @@ class RunDetailsDocument(RunSummary):
     job_id: Size | None
     """Null of a run of the terminal."""
     cells: tuple[CellDocument, ...]
-    """Empty until it has ended, and of a comparison."""
+    """Empty until its model was read, and of a comparison; without figures until it has ended."""
     settings: BenchmarkRequest | None
     """Of a benchmark, as requested."""
     pairing: PairingDocument | None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, Self
 
@@ -20,7 +20,7 @@ from modeldyno.core.documents.described import (
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import CellProgress, Progress
+from modeldyno.core.jobs import CellProgress, JobMessage, Progress, Started
 from modeldyno.core.results import Verdict
 from modeldyno.core.runs import ACTIVE, RunKind, RunState, StoredRun
 
@@ -186,6 +186,8 @@ class ProgressDocument(Described):
     """Of a comparison: time(B) / time(A) so far."""
     cells: tuple[CellProgressDocument, ...] = ()
     """Of a benchmark."""
+    notices: tuple[str, ...] = ()
+    """What to know while it runs, e.g. that it will take longer than its budget."""
 
     @classmethod
     def of(cls, progress: Progress | None, units_planned: int, **others: Any) -> Self:
@@ -198,6 +200,16 @@ class ProgressDocument(Described):
         )
         ms = to_milliseconds(progress.estimate_s)
         return cls.from_fields(progress, estimate_ms=ms, cells=cells, **others)
+
+    def messages(self, before: ProgressDocument | None) -> Iterator[JobMessage]:
+        """What listeners of a job hear of it after ``before``: as here, where it runs."""
+        if before is None:
+            yield Started(self.headline, self.units_planned)
+        progress = self.progress()
+        for notice in self.notices[len(before.notices) if before else 0 :]:
+            yield replace(progress, notice=notice)
+        if self.doing or self.units_done:
+            yield progress
 
     def progress(self) -> Progress:
         """As listeners of ``modeldyno.bench`` get it."""

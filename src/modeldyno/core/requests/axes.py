@@ -84,7 +84,11 @@ def differences(cells: Sequence[CellSpec]) -> str:
     """What cells differ in: ``2 core counts × 3 sizes of seq``; empty for a single cell."""
     counts: dict[str, int] = {}
     for axis in NESTED:
-        counts |= axis.varieties(values_of(axis, cells))
+        sizes = drop_duplicates(getattr(cell, axis.name) for cell in cells)
+        if axis.kind == "sizes" and any(each.keys() != sizes[0].keys() for each in sizes):
+            counts[axis.variety] = len(sizes)  # the phases of a decoder have no size in common
+        else:
+            counts |= axis.varieties(values_of(axis, cells))
     parts = ((count, *words.partition(" of ")) for words, count in counts.items() if count > 1)
     return " × ".join(f"{count} {noun}s{of}{name}" for count, noun, of, name in parts)
 

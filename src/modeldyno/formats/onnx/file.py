@@ -7,16 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from modeldyno.formats.containers.protobuf import (
-    DamagedMessage,
-    Field,
-    NotProtobuf,
-    TruncatedField,
-    Wire,
-    read_file_fields,
-    require_protobuf_size,
-)
+from modeldyno.formats.containers.protobuf import read_file_fields, require_protobuf_size
 from modeldyno.formats.refusals import damaged_file_error
+from modeldyno.graphs.protobuf import DamagedMessage, Field, NotProtobuf, TruncatedField, Wire
 
 if TYPE_CHECKING:
     import onnx

@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.containers.protobuf import (
-    DamagedMessage,
-    Field,
-    NotProtobuf,
-    TruncatedField,
-    Wire,
-    read_file_fields,
-)
+from modeldyno.formats.containers.protobuf import read_file_fields
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.refusals import damaged_file_error
+from modeldyno.graphs.protobuf import DamagedMessage, Field, NotProtobuf, TruncatedField, Wire
 
 # ModelProto of onnx.proto: the name of each field, and how it is encoded.
 _FIELDS = {

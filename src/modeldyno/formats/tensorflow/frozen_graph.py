@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat, TensorSpec
-from modeldyno.formats.containers.protobuf import DamagedMessage, require_protobuf_size
+from modeldyno.formats.containers.protobuf import require_protobuf_size
 from modeldyno.formats.model_facts import (
     IndexUse,
     count_weights,
@@ -32,6 +32,7 @@ from modeldyno.formats.tensorflow.messages import (
     Shape,
     parse_graph_def,
 )
+from modeldyno.graphs.protobuf import DamagedMessage
 
 # Nodes that do not count as operators.
 CONSTANT = "Const"

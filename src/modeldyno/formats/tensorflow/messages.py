@@ -13,12 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from modeldyno.core.models import Dim
-from modeldyno.formats.containers.protobuf import (
-    NotProtobuf,
-    read_fields,
-    read_packed_varints,
-    to_signed,
-)
+from modeldyno.graphs.protobuf import NotProtobuf, read_fields, read_packed_varints, to_signed
 
 Shape = tuple[Dim, ...] | None  # None: the rank is unknown
 HIGHEST_RANK = 254  # TensorFlow's own

@@ -6,17 +6,11 @@ import re
 from pathlib import Path
 
 from modeldyno.core.models import ModelFormat
-from modeldyno.formats.containers.protobuf import (
-    DamagedMessage,
-    NotProtobuf,
-    TruncatedField,
-    Wire,
-    read_fields,
-)
 from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.keras.model import is_keras
 from modeldyno.formats.onnx.recognition import Outline
 from modeldyno.formats.refusals import damaged_file_error
+from modeldyno.graphs.protobuf import DamagedMessage, NotProtobuf, TruncatedField, Wire, read_fields
 
 _OP = re.compile(rb"[A-Z_][A-Za-z0-9>_.]*")
 _NAME = re.compile(rb"[A-Za-z0-9.^_][A-Za-z0-9_.\\/>-]*")

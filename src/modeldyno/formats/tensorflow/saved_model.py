@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import ModelFacts, ModelFormat, Signature, TensorSpec
-from modeldyno.formats.containers.protobuf import DamagedMessage, read_fields
 from modeldyno.formats.external_weights import (
     check_weights_files,
     outside_folder_error,
@@ -30,6 +29,7 @@ from modeldyno.formats.tensorflow.messages import (
     TensorInfo,
     parse_meta_graphs,
 )
+from modeldyno.graphs.protobuf import DamagedMessage, read_fields
 from modeldyno.inputs.model_overrides import require_signature
 
 FORMAT: ModelFormat = "saved-model"

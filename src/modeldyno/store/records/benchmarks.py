@@ -21,8 +21,6 @@ from modeldyno.core.benchmarks import (
 )
 from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import decode
-from modeldyno.core.documents.cells import CellDocument
-from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import BenchmarkSpec
@@ -30,6 +28,7 @@ from modeldyno.store.documents import (
     FIGURE_COLUMNS,
     REVISION,
     cell_figures_from_row,
+    planned_cells_json,
     read_cell_json,
     read_summary_json,
 )
@@ -257,16 +256,17 @@ def _group_cells_by_benchmark(
 ) -> dict[int, StoredCells]:
     """By benchmark. Cells that were not measured have documents that say so."""
     figures: dict[int, list[CellFigures]] = {}
-    documents: dict[int, list[str]] = {}
+    documents: dict[int, tuple[str, ...]] = {}
     for cell in cells:
         figures.setdefault(cell.benchmark_id, []).append(cell_figures_from_row(cell))
         if with_documents:
-            documents.setdefault(cell.benchmark_id, []).append(read_cell_json(cell))
+            before = documents.get(cell.benchmark_id, ())
+            documents[cell.benchmark_id] = (*before, read_cell_json(cell))
     if with_documents and (unmeasured := {row.id for row in rows} - documents.keys()):
         documents |= _planned_cells_by_benchmark(connection, unmeasured)
     return {
         row.id: StoredCells(
-            tuple(documents.get(row.id, ())),
+            documents.get(row.id, ()),
             tuple(figures.get(row.id, ())),
             None
             if row.baseline_id is None
@@ -276,10 +276,11 @@ def _group_cells_by_benchmark(
     }
 
 
-def _planned_cells_by_benchmark(connection: Connection, numbers: set[int]) -> dict[int, list[str]]:
+def _planned_cells_by_benchmark(
+    connection: Connection, numbers: set[int]
+) -> dict[int, tuple[str, ...]]:
     documents = {}
     for number, own in connection.execute(_PLANNED, {"numbers": [*numbers]}):
         spec: BenchmarkSpec = decode(BenchmarkSpec, own["spec"])
-        cells = [CellDocument.planned(*cell) for cell in enumerate(spec.configurations())]
-        documents[number] = [json_text(cell, indent=None) for cell in cells]
+        documents[number] = planned_cells_json(spec.configurations())
     return documents

@@ -64,6 +64,13 @@ class RunRecords(Repository):
             move_run(connection, run_id, after, self._clock(), **more)
             return _run_from_row(find_run(connection, run_id))
 
+    def announce_cells(self, run_id: RunId) -> None:
+        """Tell listeners that its cells are known, which are in its folder."""
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            payload, now = {"kind": run.kind, "id": run.of_id}, self._clock()
+            add_event(connection, "runnable.changed", run.project_id, payload, now)
+
     def write_result(self, run_id: RunId, result: RunResult) -> None:
         """Write its result, whether or not it has ended; the state stays as it is."""
         with self._database.writing() as connection:

@@ -40,6 +40,11 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
             {isQueued ? capitalize(job.reason || "Starts as soon as the machine is free") : capitalize(withEngineTitle(progress?.doing || "Starting"))}
           </Text>
+          {progress?.notices.map((notice) => (
+            <Text key={notice} size="sm">
+              {sentence(withEngineTitle(notice))}
+            </Text>
+          ))}
           <Announced percent={percent} />
         </Stack>
         <Group gap="xs">

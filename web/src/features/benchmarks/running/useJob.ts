@@ -13,6 +13,7 @@ export type Progress = {
   estimateMs: number | null;
   halfWidth: number | null;
   cells: readonly CellProgressDocument[];
+  notices: readonly string[];
 };
 
 /** A job and its progress: from events, and before the first of them from the job itself. */
@@ -32,6 +33,7 @@ export function useJob(jobId: number | null | undefined): { job: JobDocument | u
       estimateMs: latest.estimate_ms ?? null,
       halfWidth: latest.relative_half_width ?? null,
       cells: latest.cells,
+      notices: latest.notices,
     },
   };
 }
