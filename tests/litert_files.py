@@ -197,3 +197,26 @@ def pictures() -> Table:
 def saved(path: Path, made: Table | None = None) -> Path:
     path.write_bytes(written(made or linear()))
     return path
+
+
+def variable() -> Table:
+    """y = x, by way of a variable: the operator that assigns it has no output."""
+    resource = 13
+    tensors = [tensor("x", [1, 4]), tensor("handle", [], 0, resource), tensor("y", [1, 4])]
+    operators = [
+        operator(0, [], [1], Table({1: "v"}), 111),
+        operator(1, [1, 0], [], Table(), 113),
+        operator(2, [1], [2], Table(), 112),
+    ]
+    codes = [operator_code(number) for number in (142, 144, 143)]
+    return model(codes, [graph(tensors, [0], [2], operators)], [])
+
+
+def filled() -> Table:
+    """As many ones as the input says: the size of the output is known only after a call."""
+    tensors = [tensor("n", [1], 0, INT32), tensor("one", [], 1), tensor("y", [1], 0, 0, [-1])]
+    return model(
+        [operator_code(94)],
+        [graph(tensors, [0], [2], [operator(0, [0, 1], [2])])],
+        [struct.pack("<f", 1)],
+    )

@@ -186,10 +186,20 @@ def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
     engines = {line.split()[2] for line in ended.out.splitlines()[1:]}
     assert {"onnxruntime", "openvino"} <= engines
     assert "cannot be told apart" in ended.err
+    assert "note:" not in ended.err
     kept = re.findall(r"^Kept as runs (#\d+(?:, #\d+)*); see one again: ", ended.err, re.MULTILINE)
     runs = [*(tmp_path / "workspace" / "runs").iterdir()]
     assert [each.split(", ") for each in kept] == [[f"#{1 + n}" for n in range(len(runs))]]
     assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2
+
+
+def test_a_ranking_says_what_was_guessed(compare, tmp_path):
+    model = onnx_models.saved(onnx_models.tokens(), tmp_path / "m.onnx")
+    guess = "guessed 128 for seq, which the model leaves open; to choose: --dim seq=…"
+    ended = compare(model, "--engine", "all", "--quick")
+    assert " ".join(ended.err.split()).count(f"note: {guess}") == 1
+    sides = compare(model, "--engine", "all", "--quick", "--json").document["sides"]
+    assert {note for side in sides for note in side["notes"]} == {guess}
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,12 @@ def test_a_call_of_several_streams_has_the_time_of_all_their_items():
     assert "streams" not in alone
 
 
+def test_a_side_that_failed_is_named_as_briefly_as_the_others():
+    failed = Ranked("/models/of/somebody/m.onnx@engine=openvino")
+    _, rows = ranking_rows(Ranking((with_streams(1, 0.001), failed), "1"))
+    assert {row[1] for row in rows} == {"m.onnx", "m.onnx@engine=openvino"}
+
+
 def test_a_lopsided_interval_has_both_its_ends():
     """``0.9 ±2.7`` would be a negative time."""
     first, other = with_streams(1, 0.001), with_streams(2, 0.0018, "run")

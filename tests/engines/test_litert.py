@@ -250,6 +250,28 @@ def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear
     assert node.node == graph_node.name
 
 
+def test_operators_without_outputs_are_profiled_under_their_numbers(tmp_path):
+    path = litert_files.saved(tmp_path / "variable.tflite", litert_files.variable())
+    requested = litert_target(path, options={"xnnpack": False})
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
+        call = profiled.bind(ONE, "hot")
+        with profiled.recording():
+            call()
+        nodes = profiled.trace([True]).nodes
+    assert [node.node for node in nodes] == ["handle", "ASSIGN_VARIABLE #1", "y"]
+
+
+def test_a_profile_of_outputs_of_unknown_size_is_refused_with_the_reason(tmp_path):
+    path = litert_files.saved(tmp_path / "filled.tflite", litert_files.filled())
+    requested = litert_target(path)
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
+        call = profiled.bind({"n": np.array([3], np.int32)}, "hot")
+        with pytest.raises(EngineFailed, match="cannot run this model") as caught:
+            call()
+    assert "the size of an output is known only after a call" in caught.value.why
+    assert "--engine openvino" in caught.value.fix
+
+
 def profiled_work(path, inputs, **settings):
     requested = litert_target(path, **settings)
     with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:

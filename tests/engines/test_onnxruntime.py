@@ -112,6 +112,14 @@ def test_a_float32_model_is_computed_in_float32(dense):
     assert facts.input_dtypes == {"x": "float32"}
 
 
+def test_a_node_in_a_loop_is_counted_once(tmp_path):
+    """The loop, and in each of five iterations an addition and a copy."""
+    path = onnx_models.saved(onnx_models.loop(), tmp_path / "m.onnx")
+    x = {"x": np.ones((1, 4), np.float32)}
+    facts, _ = ENGINE.examine(target(path, "onnxruntime"), x)
+    assert (facts.nodes_by_provider, facts.kernels) == ({"CPUExecutionProvider": 3}, 11)
+
+
 def test_a_model_with_quantised_weights_is_computed_in_int8(dense, tmp_path):
     quantize_dynamic(dense, tmp_path / "int8.onnx", weight_type=QuantType.QInt8)
     assert examined(tmp_path / "int8.onnx")[0].precision == "int8"

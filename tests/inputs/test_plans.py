@@ -65,6 +65,12 @@ def test_the_batchs_symbol_counts_wherever_it_appears():
     }
 
 
+def test_beside_a_named_batch_a_letter_is_not_the_batch():
+    """A signal of N samples, as in the front ends of speech recognisers."""
+    wave, lens = spec("waveforms", "batch_size", "N"), spec("lens", "batch_size", dtype="int64")
+    assert shapes(wave, lens, batch_size=4) == {"waveforms": (4, 128), "lens": (4,)}
+
+
 def test_an_unnamed_state_takes_the_batch_of_its_sequence():
     assert shapes(spec("x", None, 64), spec("state", 2, None, 128), batch_size=4) == {
         "x": (4, 64),

@@ -121,6 +121,7 @@ def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
             typical_s=latency.typical.value,
             batch_size=cell.batch_size,
             sandbox=cell.sandbox,
+            notes=cell.notes,
         ),
         run_id=result.run_id,
         noise=cell.measurement.noise,
@@ -145,9 +146,12 @@ def why_unranked(side: SideResult, reference: SideResult, parity: Parity | None)
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:
-    """What the table does not say: why a side is the reference, or has no place."""
+    """What the table does not say: what was guessed, and why a side is the reference or has no
+    place."""
     sides = ranking.sides
-    remarks = [f"{each.label} has no place: {each.unranked}" for each in sides if each.unranked]
+    notes = dict.fromkeys(note for each in sides if each.side for note in each.side.notes)
+    remarks = [f"note: {note}" for note in notes]
+    remarks += [f"{each.label} has no place: {each.unranked}" for each in sides if each.unranked]
     reference = next((each for each in sides if each.label == ranking.reference), None)
     if reference is None:
         return remarks

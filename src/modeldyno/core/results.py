@@ -461,6 +461,7 @@ class SideResult:
     batch_size: int
     sandbox: SandboxReport | None = None
     output_deviations: tuple[Deviation, ...] = ()
+    notes: tuple[str, ...] = ()  # what was guessed or adjusted of its inputs and call
 
     @property
     def surprises(self) -> tuple[Deviation, ...]:

@@ -95,6 +95,7 @@ class SessionFacts:
     input_dtypes: dict[str, str]
     precision: str | None = None  # known once examined
     nodes_by_provider: dict[str, int] = field(default_factory=dict)  # known once examined
+    kernels: int | None = None  # that a call runs: a node in a loop counts each time
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # if it differs from the requested one
@@ -135,6 +136,7 @@ def with_examined_facts(facts: SessionFacts, examined: SessionFacts) -> SessionF
         facts,
         precision=examined.precision,
         nodes_by_provider=examined.nodes_by_provider,
+        kernels=examined.kernels,
         layout=examined.layout,
     )
 

@@ -111,7 +111,10 @@ class CompiledModel:
 
         def call() -> None:
             if status := run(*arguments):
-                raise _cannot_run_error(f"LiteRtRunCompiledModel returned {status}")
+                raise _cannot_run_error(
+                    f"LiteRtRunCompiledModel returned {status}, as it does if the size of an "
+                    "output is known only after a call"
+                )
 
         return call
 
@@ -163,9 +166,14 @@ class CompiledModel:
         return events
 
     def operator_name(self, number: int, graph: int = 0) -> str:
-        """The name in the graph: the first name of the operator's first output."""
+        """The name in the graph: the first name of the operator's first output. Empty if it has no
+        output, as one that assigns a variable."""
         subgraph = self._get_handle("GetModelSubgraph", self._model, c_size_t(graph))
         operator = self._get_handle("GetSubgraphOp", subgraph, c_size_t(number))
+        outputs = c_size_t()
+        self._call_library("GetNumOpOutputs", operator, byref(outputs))
+        if not outputs.value:
+            return ""
         tensor = self._get_handle("GetOpOutput", operator, c_size_t(0))
         name = c_char_p()
         self._call_library("GetTensorName", tensor, byref(name))
@@ -300,8 +308,8 @@ def _load_library() -> ctypes.CDLL:
 def _cannot_run_error(problem: str) -> EngineFailed:
     return EngineFailed(
         "LiteRT's profiler cannot run this model",
-        why=f"{problem}; possibly the size of an output is known only after a call",
-        fix="Measure it with `modeldyno bench`, or profile it in another engine",
+        why=problem,
+        fix="Measure it with `modeldyno bench`, or profile it in OpenVINO: --engine openvino",
     )
 
 

@@ -198,11 +198,14 @@ class OnnxSession:
         self, kernels: list[dict[str, Any]], optimized: OptimizedGraph | None
     ) -> SessionFacts:
         """The facts plus precision and placement, from the kernels that ran."""
-        providers = Counter(kernel.get("provider", "") for kernel in kernels)
+        # A node inside a loop runs a kernel in each iteration.
+        nodes = {(kernel["name"], kernel.get("node_index")): kernel for kernel in kernels}
+        providers = Counter(kernel.get("provider", "") for kernel in nodes.values())
         return replace(
             self.facts,
             precision=_effective_precision(kernels, optimized),
             nodes_by_provider=dict(providers),
+            kernels=len(kernels),
             layout=_effective_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
         )
 

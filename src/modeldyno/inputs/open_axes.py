@@ -85,7 +85,9 @@ def _make_open_axis(
 
 
 def _find_batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place]:
-    named = {s for s in symbols if says_batch(s)}
+    said = {s for s in symbols if says_batch(s)}
+    # Beside a batch in words, a letter is something else: [batch_size, N] of a signal.
+    named = {s for s in said if len(s) > 1} or said
     named |= {
         dim
         for spec in inputs

@@ -403,6 +403,7 @@ def _side_result(
         batch_size=side.prepared.batch_size,
         sandbox=sandbox,
         output_deviations=output_deviations([session.unusual_outputs for session in sessions]),
+        notes=side.prepared.notes,
     )
 
 

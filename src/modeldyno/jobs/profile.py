@@ -180,8 +180,9 @@ class _Repeats:
 
     def _events_per_call(self) -> int:
         if not self.repeats:
-            nodes = sum(self._prepared.facts.nodes_by_provider.values())
-            return max(1, ASSUMED_EVENTS * nodes)
+            facts = self._prepared.facts
+            runs = facts.kernels or sum(facts.nodes_by_provider.values())
+            return max(1, ASSUMED_EVENTS * runs)
         trace = self.repeats[-1].trace
         return max(1, sum(node.events for node in trace.nodes) // trace.calls)
 

@@ -369,7 +369,7 @@ def _ranked_row(
     place = str(ranked.place) if ranked.place else figures.NOTHING
     floor_s = ranking.floor_s(ranked)
     if ranked.side is None or floor_s is None:
-        return (place, ranked.label, *(figures.NOTHING,) * (5 + len(counts)))
+        return (place, shown_name(ranked.label), *(figures.NOTHING,) * (5 + len(counts)))
     side = ranked.side
     is_reference = ranked.label == ranking.reference
     return (

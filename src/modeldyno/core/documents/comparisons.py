@@ -233,6 +233,8 @@ class RankedDocument(RankedHead):
     """Measured by itself, as `modeldyno bench` does, and not in alternation with the reference."""
     error: FailureDocument | None
     """Why it could not be measured, or only in part."""
+    notes: tuple[str, ...]
+    """What was guessed or adjusted of its inputs and call."""
 
     @classmethod
     def of(cls, ranked: Ranked, floor_s: float | None) -> RankedDocument:
@@ -247,6 +249,7 @@ class RankedDocument(RankedHead):
             ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
             max_rel_error=parity.max_rel_error if parity else None,
             error=FailureDocument.of(ranked.failure) if ranked.failure else None,
+            notes=side.notes if side else (),
         )
 
 
