@@ -42,7 +42,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
           </Text>
           {progress?.notices.map((notice) => (
             <Text key={notice} size="sm">
-              {sentence(withEngineTitle(notice))}
+              {capitalize(withEngineTitle(notice))}
             </Text>
           ))}
           <Announced percent={percent} />
