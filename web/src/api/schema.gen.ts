@@ -3801,6 +3801,11 @@ export interface components {
                  */
                 headline: string;
                 /**
+                 * @description What to know while it runs, e.g. that it will take longer than its budget.
+                 * @default []
+                 */
+                notices: string[];
+                /**
                  * @description Of a comparison: time(B) / time(A) so far.
                  * @default null
                  */
@@ -5125,6 +5130,11 @@ export interface components {
                 /** @description Number of the job. */
                 id: number;
                 /**
+                 * @description What to know while it runs, e.g. that it will take longer than its budget.
+                 * @default []
+                 */
+                notices: string[];
+                /**
                  * @description Of a comparison: time(B) / time(A) so far.
                  * @default null
                  */
@@ -5356,7 +5366,7 @@ export interface components {
         RunDetailsDocument: {
             /** @description Files that it left. */
             artifacts: components["schemas"]["ArtifactDocument"][];
-            /** @description Empty until it has ended, and of a comparison. */
+            /** @description Empty until its model was read, and of a comparison; without figures until it has ended. */
             cells: components["schemas"]["CellDocument"][];
             /**
              * Format: date-time
