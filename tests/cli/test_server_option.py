@@ -85,17 +85,6 @@ def test_engines_and_the_doctor_are_those_of_the_server(there):
     assert "--peaks does not work on a server" in refused.err
 
 
-def test_a_notice_of_the_server_is_shown_here_once(there, tmp_path):
-    inputs = [{"name": "x", "dtype": "float32", "shape": [2, 4]}]
-    ended = there("bench", script(tmp_path / "m.json", inputs=inputs, load_ms=800), "--batch", "8")
-    notice = (
-        "the model's batch is fixed at 2; asked 8; "
-        "to choose: export the model with an open batch dimension"
-    )
-    assert ended.err.splitlines().count(notice) == 1
-    assert ended.code == 2
-
-
 def test_a_number_means_the_same_run_there(there, measured):
     shown = [there("show", number, "--json").document["run_id"] for number in (1, 2)]
     assert shown == ids(measured)
@@ -243,3 +232,14 @@ def test_a_failed_cell_and_a_missing_file_end_as_they_do_here(there, model, tmp_
     assert there("bench", bad, "--iterations", 5, "-q").code == 1
     missing = there("bench", "nowhere.onnx", "--json")
     assert (missing.code, missing.error_code) == (4, "MODEL_NOT_FOUND")
+
+
+def test_a_notice_of_the_server_is_shown_here_once(there, tmp_path):
+    inputs = [{"name": "x", "dtype": "float32", "shape": [2, 4]}]
+    ended = there("bench", script(tmp_path / "m.json", inputs=inputs, load_ms=800), "--batch", "8")
+    notice = (
+        "the model's batch is fixed at 2; asked 8; "
+        "to choose: export the model with an open batch dimension"
+    )
+    assert ended.err.splitlines().count(notice) == 1
+    assert ended.code == 2

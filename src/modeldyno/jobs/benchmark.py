@@ -115,16 +115,19 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
 
 
 def _count_time_so_far(cells: Sequence[Cell], seconds: float) -> None:
-    """Reading the model was for all cells alike, each trial for one."""
+    """Reading the model was for all cells alike, each trial for one. The rest of ``seconds``, such
+    as ending the trials' processes, is announced with it; it uses no budget."""
     shared_s = seconds - sum(cell.trial_s for cell in cells)
     for cell in cells:
-        cell.before_s = cell.used_s = shared_s / len(cells) + cell.trial_s
+        cell.before_s = shared_s / len(cells) + cell.trial_s
 
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot gets its error."""
+    start = time.monotonic()
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
+        reading_s = time.monotonic() - start
         refuse_needless_overrides(spec.model, facts)
         earlier = context.folder.cells() if context.earlier else ()
         cells[:] = fitting_cells(spec, facts)
@@ -140,6 +143,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
             context.send(Progress(0, units, f"trying {cell.name}"))
             _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
             cell.check_s = trials.copy_s / len(cells)
+            cell.used_s = reading_s / len(cells) + cell.trial_s
             if cell.batch_size == 1 != cell.spec.batch_size:
                 refused = with_batch_of_one(Batch(cell.spec.batch_size))
                 notices.send(refused.notice if refused.note in cell.notes else "")
