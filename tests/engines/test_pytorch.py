@@ -300,6 +300,17 @@ def test_unsupported_settings_are_refused_with_a_reason(settings, engine, weight
     assert refused.value.title
 
 
+def test_an_architecture_that_lacks_another_package_names_that_package(engine, weights, tmp_path):
+    (tmp_path / "lacking.py").write_text("import no_such_vision\ndef build(): ...\n")
+    lacking = Architecture("lacking:build", folder=str(tmp_path))
+    with (
+        pytest.raises(BadValue, match="lacking:build cannot be imported") as refused,
+        engine.open(target(weights, architecture=lacking)),
+    ):
+        pass
+    assert "it needs the module 'no_such_vision'" in refused.value.why
+
+
 def test_weights_that_do_not_fit_name_the_keys(engine, tmp_path):
     torch.save({"module.weight": torch.ones(3, 4)}, tmp_path / "w.pth")
     with pytest.raises(BadValue) as refused, engine.open(target(tmp_path / "w.pth")):

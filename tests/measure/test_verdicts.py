@@ -120,7 +120,12 @@ def test_every_reason_of_an_unusable_number_is_given():
 def test_an_interval_as_wide_as_the_value_is_unusable():
     """However well the floor is known: ten calls of 72 µs ± 103."""
     noise, reasons = noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=1.43)
-    assert (noise, reasons[0]) == ("unusable", "The typical latency is known to ±143 % only.")
+    wider = "is hardly known: its interval is wider than the value itself."
+    assert (noise, reasons[0]) == ("unusable", f"The typical latency {wider}")
+    _, reasons = noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=0.76)
+    assert reasons[0] == "The typical latency is known to ±76 % only."
+    _, reasons = noise_verdict(1.0, 1.01, 135.366, False, True)
+    assert reasons[0] == f"The floor {wider} Measure longer or on a quieter machine."
     assert noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=0.1)[0] == "quiet"
 
 

@@ -231,6 +231,13 @@ def _import_factory(architecture: Architecture) -> Callable[..., Any]:
         for name in attributes.split("."):
             factory = getattr(factory, name)
     except (ImportError, AttributeError) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and not f"{module_name}.".startswith(f"{missing}."):
+            raise BadValue(
+                f"{architecture.factory} cannot be imported",
+                why=f"it needs the module {missing!r}, which is not installed here",
+                fix="Install the package that has it where Modeldyno runs",
+            ) from error
         raise BadValue(
             f"There is no architecture {architecture.factory!r}",
             why=str(error),

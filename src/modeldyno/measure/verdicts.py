@@ -17,6 +17,7 @@ QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's in
 USABLE_TYPICAL = 0.5  # of the typical's interval: a wider one says nothing
 FEWEST_SAMPLES = 6  # for an interval around a median: see tails.py
 OUT_OF_REACH = 100  # times the pairs taken: too long to wait for
+_UNKNOWN = "hardly known: its interval is wider than the value itself"
 UNPAIRED_LEVEL = 0.95
 
 
@@ -134,11 +135,12 @@ def _list_flaws(
         reasons.append("The floor has no interval yet; measure more sessions.")
     elif half_width > USABLE_WIDTH:
         reasons.append(
-            f"{_floor_precision(half_width)}, too wide to say much. Measure longer or on a quieter"
-            " machine."
+            f"{_floor_precision(half_width)}{', too wide to say much' if half_width < 1 else ''}. "
+            "Measure longer or on a quieter machine."
         )
     if typical > USABLE_TYPICAL:
-        reasons.append(f"The typical latency is known to ±{100 * typical:.0f} % only.")
+        known = f"known to ±{100 * typical:.0f} % only" if typical < 1 else _UNKNOWN
+        reasons.append(f"The typical latency is {known}.")
     return reasons
 
 
@@ -180,5 +182,7 @@ def _quiet_reason(contention: float | None) -> str:
 
 
 def _floor_precision(half_width: float) -> str:
+    if half_width >= 1:
+        return f"The floor is {_UNKNOWN}"
     digits = 2 if half_width < TRUSTED_WIDTH else 1
     return f"The floor is known to ±{100 * half_width:.{digits}f} %"
