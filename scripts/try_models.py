@@ -57,7 +57,8 @@ def describe_cell(cell: dict[str, Any]) -> str:
     if cell["error"]:
         return failure(cell["error"])
     floor = duration(cell["latency_ms"]["floor"]["value"])
-    words = [floor, cell["precision"] or "unknown precision", *map(str, cell["dims"].items())]
+    sizes = [f"{name} {size}" for name, size in cell["dims"].items()]
+    words = [floor, cell["precision"] or "unknown precision", *sizes]
     return " ".join([*words, f"~{cell['shape']}" if cell["guessed"] else ""]).strip()
 
 
