@@ -1,0 +1,1 @@
+"""What is computed from answers and labels, one metric a file."""

@@ -1,0 +1,65 @@
+"""What readers, transforms and metrics promise.
+
+Each is a frozen dataclass whose fields are its parameters, with the names, types and defaults that
+``dict/…`` of the reference API lists; `catalog.py` makes one from a name and what a user wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An image is an array of height × width × channels in uint8, until a transform makes it
+    something else."""
+
+    inputs: tuple[np.ndarray[Any, Any], ...]
+    label: Any = None  # None: it has none; the metric says what it takes
+
+
+class Samples(Protocol):
+    """The samples of an opened dataset; each is read when it is needed, and no earlier."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int) -> Sample:
+        """Raises DamagedData with the name of the file and what is wrong with it."""
+        ...
+
+
+class Reader(Protocol):
+    def open(self) -> Samples:
+        """Find all samples without decoding one. Raises a UserError if there are none."""
+        ...
+
+
+class Transform(Protocol):
+    def apply(self, sample: Sample, random: np.random.Generator) -> Sample:
+        """``random`` is seeded by the dataset's seed and the sample's number."""
+        ...
+
+
+Outcome = Any  # of one sample: what the metric needs to summarise it, of JSON types
+
+
+class Metric(Protocol):
+    """Judges sample by sample, so that outcomes can be kept and two models compared by pairs;
+    summaries are of all samples together, never averages of batches, and in float64."""
+
+    higher_is_better: bool
+
+    def judge(
+        self, outputs: Sequence[np.ndarray[Any, Any]], labels: Sequence[Any]
+    ) -> list[Outcome]:
+        """One outcome for each sample of a batch; ``outputs`` have the batch as first dimension."""
+        ...
+
+    def summarize(self, outcomes: Sequence[Outcome]) -> Mapping[str, float]:
+        """Figures by name, the headline first."""
+        ...

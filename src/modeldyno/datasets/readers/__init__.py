@@ -1,0 +1,1 @@
+"""One way of reading samples a file: a folder of images, TFRecords, COCO, MNIST …"""

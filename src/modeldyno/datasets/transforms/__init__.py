@@ -1,0 +1,1 @@
+"""What is done to samples before a model sees them, one transform a file."""
