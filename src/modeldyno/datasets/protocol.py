@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,8 +40,19 @@ class Reader(Protocol):
 
 
 class Transform(Protocol):
+    @property
+    def is_random(self) -> bool:
+        """Whether it treats one sample differently each time: for training, not for judging."""
+        ...
+
     def apply(self, sample: Sample, random: np.random.Generator) -> Sample:
         """``random`` is seeded by the dataset's seed and the sample's number."""
+        ...
+
+
+class Filter(Protocol):
+    def takes(self, sample: Sample) -> bool:
+        """Of a sample as it was read, before any transform."""
         ...
 
 
@@ -52,7 +63,13 @@ class Metric(Protocol):
     """Judges sample by sample, so that outcomes can be kept and two models compared by pairs;
     summaries are of all samples together, never averages of batches, and in float64."""
 
-    higher_is_better: bool
+    @property
+    def higher_is_better(self) -> bool: ...
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether figures are shares of samples that are right: of a single one, 0 or 1."""
+        ...
 
     def judge(
         self, outputs: Sequence[np.ndarray[Any, Any]], labels: Sequence[Any]
@@ -62,4 +79,13 @@ class Metric(Protocol):
 
     def summarize(self, outcomes: Sequence[Outcome]) -> Mapping[str, float]:
         """Figures by name, the headline first."""
+        ...
+
+
+@runtime_checkable
+class Merges(Protocol):
+    """A metric whose samples are not independent: several are parts of one question."""
+
+    def merge(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """One outcome for each question, in the order in which they first occur."""
         ...

@@ -1,0 +1,54 @@
+"""Boxes in the label of a detection sample follow what happens to its image.
+
+Such a label is ``(boxes, names, classes, image id, …)``: a box is top, left, bottom and right as
+fractions of height and width, and what stands in lists of the same length belongs to the boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def move_boxes(label: Any, move: Callable[[FloatArray], FloatArray]) -> Any:
+    """Any other label stays as it is."""
+    if not has_boxes(label):
+        return label
+    boxes = np.asarray(label[0], dtype=np.float64).reshape(-1, 4)
+    return (move(boxes), *label[1:])
+
+
+def crop_boxes(label: Any, image: tuple[int, int], part: tuple[int, int, int, int]) -> Any:
+    """``part`` is top, left, height and width in pixels. What is outside is cut off; boxes of
+    which nothing is left go, with their classes."""
+    top, left, height, width = part
+
+    def move(boxes: FloatArray) -> FloatArray:
+        pixels = boxes * (image * 2) - (top, left, top, left)
+        return np.clip(pixels / (height, width, height, width), 0, 1)
+
+    moved = move_boxes(label, move)
+    if moved is label:
+        return label
+    boxes = moved[0]
+    kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    return tuple(_keep(part, kept) for part in moved)
+
+
+def has_boxes(label: Any) -> bool:
+    if not isinstance(label, (tuple, list)) or len(label) < 4:
+        return False
+    shape = np.shape(label[0])
+    return shape == (0,) or (len(shape) == 2 and shape[1] == 4)
+
+
+def _keep(part: Any, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
+    if isinstance(part, (str, bytes)) or np.ndim(part) == 0 or len(part) != len(kept):
+        return part
+    if isinstance(part, np.ndarray):
+        return part[kept]
+    return type(part)(entry for entry, stays in zip(part, kept, strict=True) if stays)
