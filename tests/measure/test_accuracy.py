@@ -160,6 +160,11 @@ def test_tango_holds_the_differences_that_a_score_test_does_not_reject(only_a, o
         assert score(high) == pytest.approx(-1.96, abs=0.01)
 
 
+def test_tango_of_a_published_table():
+    """Altman's 21 children, of whom 7 changed one way and 1 the other, as in Tango (1998)."""
+    assert tango_interval(7, 1, 21) == pytest.approx((-0.517, -0.026), abs=5e-4)
+
+
 def test_tango_agrees_with_mcnemars_score_about_zero():
     for only_a in range(12):
         for only_b in range(12):

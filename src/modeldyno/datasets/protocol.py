@@ -50,6 +50,14 @@ class Transform(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsOutputs(Protocol):
+    """A transform of what the model gives for a sample, rather than of what it takes."""
+
+    @property
+    def reads_outputs(self) -> bool: ...
+
+
 class Filter(Protocol):
     def takes(self, sample: Sample) -> bool:
         """Of a sample as it was read, before any transform."""

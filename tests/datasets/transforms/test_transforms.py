@@ -7,7 +7,7 @@ import pytest
 
 from modeldyno.core.errors import BadValue
 from modeldyno.datasets.catalog import make_transform
-from modeldyno.datasets.protocol import Sample
+from modeldyno.datasets.protocol import ReadsOutputs, Sample
 from tests.datasets.transforms.samples import apply, image, transformed
 
 # Top, left, bottom and right of two objects in an image of 100 × 200.
@@ -65,6 +65,12 @@ def test_an_image_without_objects_stays_so():
     label = apply("CenterCrop", sample, size=10).label
     assert label[0].shape == (0, 4)
     assert label[1:2] == ([],)
+
+
+def test_the_last_object_takes_no_image_id_with_it():
+    sample = Sample((image(100, 200),), (BOXES[1:], ["dog"], np.array([18]), np.array(["id 5"])))
+    label = apply("CenterCrop", sample, size=10).label
+    assert [len(part) for part in label] == [0, 0, 0, 1]
 
 
 def test_a_class_is_not_taken_for_boxes():
@@ -296,6 +302,11 @@ def test_a_long_text_is_read_in_parts_that_overlap(squad):
         transform.apply(
             Sample((np.array(1_000_000_004), scores(), scores())), np.random.default_rng()
         )
+
+
+def test_only_squad_reads_what_the_model_gives(squad):
+    assert isinstance(make_transform("SquadV1", "", squad), ReadsOutputs)
+    assert not isinstance(make_transform("LabelShift", "", {}), ReadsOutputs)
 
 
 def test_files_that_are_not_of_squad_are_refused(squad, tmp_path):

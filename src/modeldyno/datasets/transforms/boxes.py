@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+_ID = 3  # which part of a label is the image's, and not its boxes'
+
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -36,7 +38,7 @@ def crop_boxes(label: Any, image: tuple[int, int], part: tuple[int, int, int, in
         return label
     boxes = moved[0]
     kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    return tuple(_keep(part, kept) for part in moved)
+    return tuple(part if at == _ID else _keep(part, kept) for at, part in enumerate(moved))
 
 
 def has_boxes(label: Any) -> bool:

@@ -50,6 +50,7 @@ class SquadV1:
     label_file: str = "/path/to/dev-v1.1.json"
     vocab_file: str = "/path/to/vocab.txt"
     is_random: ClassVar[bool] = False
+    reads_outputs: ClassVar[bool] = True
 
     def apply(self, sample: Sample, random: np.random.Generator) -> Sample:
         if len(sample.inputs) != 3:
