@@ -197,6 +197,16 @@ def test_parts_keep_to_the_limits_of_area_and_shape():
     assert 1.2 < ratios.max() < 1.4
 
 
+def test_wide_parts_are_as_likely_as_high_ones():
+    shapes = []
+    places = np.stack(np.mgrid[:200, :200], axis=2).astype(np.float32)
+    parameters = {"size": 400, "scale": "0.1, 0.1", "ratio": "1/4, 4", "interpolation": "nearest"}
+    for seed in range(200):
+        part = transformed("RandomResizedCrop", places, seed=seed, **parameters)
+        shapes.append(part[0, -1, 1] - part[0, 0, 1] > part[-1, 0, 0] - part[0, 0, 0])
+    assert 75 < sum(shapes) < 125
+
+
 def test_a_long_image_gives_the_largest_part_that_is_allowed():
     part = transformed("RandomResizedCrop", image(10, 200), size="10, 13", scale="1, 1")
     assert (part == image(10, 200)[:, 93:106]).all()
@@ -302,6 +312,25 @@ def test_a_long_text_is_read_in_parts_that_overlap(squad):
         transform.apply(
             Sample((np.array(1_000_000_004), scores(), scores())), np.random.default_rng()
         )
+
+
+def sureness_of(squad, part, begin, end):
+    """10 if the answer from ``begin`` to ``end`` is possible; others are less likely."""
+    sample = Sample((np.array(1_000_000_001 + part), scores(**{begin: 5.0}), scores(**{end: 5.0})))
+    return float(apply("SquadV1", sample, **squad).inputs[1])
+
+
+def test_an_answer_begins_only_in_the_part_that_shows_most_around_it(squad):
+    """Token 300 is in all three parts: 78, 172 and 44 tokens from the nearest end of each."""
+    places = ("t304", "t176", "t48")
+    sureness = [sureness_of(squad, part, at, at) for part, at in enumerate(places)]
+    assert sureness[1] == 10
+    assert max(sureness[0], sureness[2]) < 0
+
+
+def test_an_answer_has_at_most_thirty_tokens(squad):
+    assert sureness_of(squad, 0, "t4", "t33") == 10
+    assert sureness_of(squad, 0, "t4", "t34") < 0
 
 
 def test_only_squad_reads_what_the_model_gives(squad):

@@ -24,6 +24,7 @@ MOST_QUESTION_TOKENS = 64
 STRIDE = 128
 MOST_ANSWER_TOKENS = 30
 BEST = 20  # starts and ends that are tried
+UNSURE = -1e30  # of a part without an answer, so that any other part's is surer
 
 Span = tuple[int, int]
 
@@ -93,7 +94,7 @@ def _best_answer(part: Part, begin: np.ndarray[Any, Any], end: np.ndarray[Any, A
             if is_possible and begin[first] + end[last] > sureness:
                 best, sureness = (place, place + length - 1), float(begin[first] + end[last])
     if best is None:
-        return "empty", 0.0
+        return "empty", UNSURE
     answer = part.text[part.spans[best[0]][0] : part.spans[best[1]][1]]
     return " ".join(answer.split()), sureness
 
