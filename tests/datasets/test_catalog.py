@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -286,6 +287,13 @@ def test_what_cannot_be_made_is_refused(make, name, parameters, title, why, fix)
         (float | tuple[float, ...], "-128.0", -128.0),
         (float | tuple[float, ...], "1, 2", (1.0, 2.0)),
         (int | None, "5", 5),
+        (Sequence[int] | Sequence[Sequence[int]], "[100, 3, 224]", (100, 3, 224)),
+        (Sequence[int] | Sequence[Sequence[int]], "[[3, 4], [5]]", ((3, 4), (5,))),
+        (Sequence[int] | Sequence[Sequence[int]], [[3, 4], [5]], ((3, 4), (5,))),
+        (float | Sequence[float], "-128.0", -128.0),
+        (float | Sequence[float], [1, 2], (1.0, 2.0)),
+        (str | Sequence[str], "float32", "float32"),
+        (str | Sequence[str], ["float32", "int64"], ("float32", "int64")),
     ],
 )
 def test_the_shapes_that_parameters_of_readers_have(hint, value, expected):

@@ -11,7 +11,7 @@ import importlib
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from modeldyno.core.codec import Mismatch, decode
@@ -118,14 +118,21 @@ def _convert_one(hint: Any, name: str, value: Any) -> Any:
         return _convert_parts(hint, name, value)
     if hint in _TYPES:
         return _decode(hint, name, convert_value(_TYPES[hint], name, _plain(value)))
-    if typing.get_origin(hint) is not tuple:
+    if typing.get_origin(hint) not in (tuple, list, Sequence):
         return _decode(hint, name, value)
     inside = typing.get_args(hint)[0]
     if inside is str:
         parts = value.split(",") if isinstance(value, str) else value
-        texts = [convert_value("text", name, part) for part in _plain(parts)]
-        return _decode(hint, name, [text.strip() for text in texts])
-    return _decode(hint, name, convert_value(_LISTS.get(inside, "shapes"), name, _plain(value)))
+        parts = [convert_value("text", name, part).strip() for part in _plain(parts)]
+    else:
+        parts = convert_value(_LISTS.get(inside, "shapes"), name, _plain(value))
+    if typing.get_origin(hint) is Sequence:
+        return _frozen(parts)
+    return _decode(hint, name, parts)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

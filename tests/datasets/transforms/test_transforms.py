@@ -1,6 +1,7 @@
 """What transforms do besides pixels: boxes, labels, randomness, refusals."""
 
 import json
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -71,6 +72,32 @@ def test_the_last_object_takes_no_image_id_with_it():
     sample = Sample((image(100, 200),), (BOXES[1:], ["dog"], np.array([18]), np.array(["id 5"])))
     label = apply("CenterCrop", sample, size=10).label
     assert [len(part) for part in label] == [0, 0, 0, 1]
+
+
+class Objects(NamedTuple):
+    """A label with names, as readers give it."""
+
+    boxes: Any
+    names: Any
+    classes: Any
+    image_id: Any
+    crowd: Any
+
+
+def test_labels_keep_their_kind_and_only_classes_are_shifted():
+    objects = Objects(BOXES, np.array(["cat", "dog"]), np.array([17, 18]), 5, np.array([False] * 2))
+    sample = Sample((image(100, 200),), objects)
+    shifted = apply("LabelShift", sample, label_shift=1).label
+    assert isinstance(shifted, Objects)
+    assert shifted.classes.tolist() == [16, 17]
+    assert shifted.boxes is BOXES
+    assert shifted.image_id == 5
+    part = {"offset_height": 20, "offset_width": 50, "target_height": 50, "target_width": 100}
+    for name, parameters in (("CropToBoundingBox", part), ("ResizeWithRatio", {"padding": True})):
+        label = apply(name, sample, **parameters).label
+        assert isinstance(label, Objects)
+        assert label.image_id == 5
+        assert len(label.boxes) == len(label.names) == len(label.classes) == len(label.crowd)
 
 
 def test_a_class_is_not_taken_for_boxes():
@@ -199,7 +226,8 @@ def test_parts_keep_to_the_limits_of_area_and_shape():
 
 def test_wide_parts_are_as_likely_as_high_ones():
     shapes = []
-    places = np.stack(np.mgrid[:200, :200], axis=2).astype(np.float32)
+    rows, columns = np.mgrid[:200, :200].astype(np.float32)
+    places = np.stack([rows, columns], axis=2)
     parameters = {"size": 400, "scale": "0.1, 0.1", "ratio": "1/4, 4", "interpolation": "nearest"}
     for seed in range(200):
         part = transformed("RandomResizedCrop", places, seed=seed, **parameters)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_ID = 3  # which part of a label is the image's, and not its boxes'
+CLASSES, _ID = 2, 3  # parts of a label; the latter is of the image, the others of its boxes
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -21,7 +21,12 @@ def move_boxes(label: Any, move: Callable[[FloatArray], FloatArray]) -> Any:
     if not has_boxes(label):
         return label
     boxes = np.asarray(label[0], dtype=np.float64).reshape(-1, 4)
-    return (move(boxes), *label[1:])
+    return rebuild(label, [move(boxes), *label[1:]])
+
+
+def rebuild(label: Any, parts: list[Any]) -> Any:
+    """A label of the same kind, whose parts may have names."""
+    return type(label)(*parts) if hasattr(label, "_fields") else type(label)(parts)
 
 
 def crop_boxes(label: Any, image: tuple[int, int], part: tuple[int, int, int, int]) -> Any:
@@ -38,7 +43,8 @@ def crop_boxes(label: Any, image: tuple[int, int], part: tuple[int, int, int, in
         return label
     boxes = moved[0]
     kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    return tuple(part if at == _ID else _keep(part, kept) for at, part in enumerate(moved))
+    parts = [part if at == _ID else _keep(part, kept) for at, part in enumerate(moved)]
+    return rebuild(label, parts)
 
 
 def has_boxes(label: Any) -> bool:
@@ -49,7 +55,7 @@ def has_boxes(label: Any) -> bool:
 
 
 def _keep(part: Any, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
-    if isinstance(part, (str, bytes)) or np.ndim(part) == 0 or len(part) != len(kept):
+    if len(part) != len(kept):  # without names, or without classes
         return part
     if isinstance(part, np.ndarray):
         return part[kept]

@@ -9,11 +9,12 @@ import numpy as np
 
 from modeldyno.core.errors import BadValue
 from modeldyno.datasets.protocol import Sample
+from modeldyno.datasets.transforms.boxes import CLASSES, has_boxes, rebuild
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelShift:
-    """Takes a number off each label: 1 where classes are counted from 1."""
+    """Takes a number off each label, of boxes off their classes: 1 where these begin at 1."""
 
     label_shift: int = 0
     is_random: ClassVar[bool] = False
@@ -23,6 +24,9 @@ class LabelShift:
 
 
 def _shift(label: Any, by: int) -> Any:
+    if has_boxes(label):
+        parts = [part if at != CLASSES else _shift(part, by) for at, part in enumerate(label)]
+        return rebuild(label, parts)
     if isinstance(label, (tuple, list)):
         return type(label)(_shift(part, by) for part in label)
     if isinstance(label, np.ndarray) and label.dtype.kind in "iuf":
