@@ -55,7 +55,7 @@ def _open(
         raise damaged(
             annotations,
             why=f"{len(absent)} of its {len(entries)} images are not in {files}, first "
-            f"{absent[0]}{suffix}",
+            f"{visible(absent[0] + suffix)}",
             fix="Copy them there, or use annotations of the images that you have",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,16 +71,15 @@ def to_array(value: Any, name: str) -> Array:
 class Labels:
     """Numbers as they are. Text is a class: its number in alphabetical order, from 0."""
 
-    def __init__(self, distinct: Iterable[Any]) -> None:
-        """``distinct`` are all values that the labels of the dataset have, as far as they are
-        text; that of numbers is text only where the file has nothing else."""
-        texts = sorted({value for value in distinct if isinstance(value, str) and value.strip()})
-        self._classes = None
-        if not all(_is_number(text) for text in texts):
+    def __init__(self, values: Callable[[], Iterable[Any]]) -> None:
+        """``values`` goes through those of all samples. They are not kept where all are numbers."""
+        self._classes: dict[str, int] | None = None
+        if any(_is_text(value) and not _is_number(value) for value in values()):
+            texts = sorted({value for value in values() if _is_text(value)})
             self._classes = {text: number for number, text in enumerate(texts)}
 
     def convert(self, value: Any, name: str) -> Any:
-        if isinstance(value, str) and value.strip():
+        if _is_text(value):
             value = float(value) if self._classes is None else self._classes[value]
         if isinstance(value, bool):
             return int(value)
@@ -91,6 +90,10 @@ class Labels:
         if isinstance(value, list) and value:
             return to_array(value, f"the label of {name}")
         raise damaged(name, why="its label is missing", fix="Fill it in, or remove the sample")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_number(text: str) -> bool:

@@ -33,7 +33,7 @@ class CsvFile:
         columns = choose_columns(table.header, self.inputs, self.label, name)
         places = [table.header.index(column) for column in columns.inputs]
         label_place = None if columns.label is None else table.header.index(columns.label)
-        labels = Labels(table.distinct(label_place) if label_place is not None else ())
+        labels = Labels(lambda: () if label_place is None else table.column(label_place))
         are_text = bool(table) and not _are_numbers([table.row(0)[place] for place in places])
 
         def read(number: int) -> Sample:
@@ -86,11 +86,10 @@ class Table:
             file.seek(self.places[number])
             return next(iter(_Rows(file, self)))
 
-    def distinct(self, place: int) -> set[str]:
+    def column(self, place: int) -> Iterator[str]:
         with self.folder.open(self.name) as file:
-            rows = iter(_Rows(file, self))
-            next(rows, None)
-            return {row[place] for row in rows if len(row) > place}
+            file.seek(self.places[0] if self.places else 0)
+            yield from (row[place] for row in _Rows(file, self) if self.places and row)
 
 
 class _Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from modeldyno.core.visible import visible
 from modeldyno.datasets.protocol import Sample
 from modeldyno.datasets.readers.files import Folder, damaged, open_file, open_folder
 from modeldyno.datasets.readers.images import read_image
@@ -61,6 +62,7 @@ def _require_images(folder: Folder, list_name: str, names: list[str]) -> None:
     if absent:
         raise damaged(
             list_name,
-            why=f"{len(absent)} of its {len(names)} images are not there, first {absent[0]}",
+            why=f"{len(absent)} of its {len(names)} images are not there, first "
+            + visible(absent[0]),
             fix="Copy them into the folder, or remove their lines",
         )

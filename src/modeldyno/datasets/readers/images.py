@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from modeldyno.core.errors import DatasetUnreadable
+from modeldyno.core.visible import visible
 from modeldyno.datasets.readers.files import Folder, damaged
 from modeldyno.datasets.readers.packages import require_package
 
@@ -69,7 +70,7 @@ def _require_decodable(image: Any, name: str) -> None:
         raise _too_large(name, f"{width} × {height} pixels")
     if image.mode.startswith(_DEEP):
         raise DatasetUnreadable(
-            f"{name} has more than 8 bits for each value",
+            f"{visible(name)} has more than 8 bits for each value",
             why="images are read as 8 bits, and cutting off the rest would change them unnoticed",
             fix="Convert it to 8 bits, or store it as an array (.npy)",
         )

@@ -39,7 +39,7 @@ class JsonLines:
                         texts.add(label)
                     places.append(place)
                 place += len(line)
-        labels = Labels(texts)
+        labels = Labels(lambda: texts)
 
         def read(number: int) -> Sample:
             assert columns is not None

@@ -32,8 +32,8 @@ class LabelledImages:
         if columns.label is None:
             raise damaged(name, why="it has no label", fix="Name the column of the labels: label")
         places = [table.header.index(column) for column in (image, columns.label)]
-        labels = Labels(table.distinct(places[1]))
-        names = [table.row(number)[places[0]] for number in range(len(table))]
+        labels = Labels(lambda: table.column(places[1]))
+        names = list(table.column(places[0]))
         absent = [one for one in names if not folder.has(one)]
         if absent:
             raise damaged(

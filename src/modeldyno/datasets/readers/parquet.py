@@ -30,7 +30,7 @@ class Parquet:
         groups = _Groups(folder, names)
         columns = choose_columns(groups.columns, self.inputs, self.label, ", ".join(names[:1]))
         wanted = [*columns.inputs, *([columns.label] if columns.label else [])]
-        labels = Labels(groups.distinct(columns.label) if columns.label else ())
+        labels = Labels(lambda: groups.distinct(columns.label) if columns.label else ())
 
         def read(number: int) -> Sample:
             row, title = groups.row(number, wanted)
