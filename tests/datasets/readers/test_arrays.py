@@ -35,12 +35,12 @@ def test_usual_names_say_which_array_is_what(tmp_path, save, name, label):
 
 def test_names_of_inputs_are_in_the_order_of_the_model(tmp_path):
     np.savez(tmp_path / "d.npz", ids=Y, mask=X, answer=Y + 1, other=Y)
-    reader = Arrays(root=str(tmp_path / "d.npz"), inputs=["mask", "ids"], label="answer")
+    reader = Arrays(root=str(tmp_path / "d.npz"), inputs=("mask", "ids"), label="answer")
     sample = reader.open()[3]
     np.testing.assert_array_equal(sample.inputs[0], X[3])
     assert (sample.inputs[1].item(), sample.label) == (3, 4)
     refuse(Arrays(root=str(tmp_path / "d.npz")).open, "not clear", "ids, mask, answer, other")
-    refuse(Arrays(root=str(tmp_path / "d.npz"), inputs=["nix"]).open, "has no 'nix'", "ids, mask")
+    refuse(Arrays(root=str(tmp_path / "d.npz"), inputs=("nix",)).open, "has no 'nix'", "ids, mask")
     refuse(Arrays(root=str(tmp_path / "d.npz"), label="nix").open, "has no 'nix'")
 
 
@@ -54,6 +54,7 @@ def test_arrays_in_files_of_their_own(tmp_path):
     assert sample_of(Arrays(root=str(tmp_path / "x.npy"), label="y"), 6).label == 6
 
 
+@pytest.mark.oracle("npz", "numpy.load")
 def test_the_test_images_of_the_demo_are_a_dataset():
     path = model_path().with_name("digits_test.npz")
     samples = Arrays(root=str(path)).open()
@@ -75,6 +76,7 @@ def test_the_test_images_of_the_demo_are_a_dataset():
     ],
 )
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.oracle("npz", "arrays that numpy wrote")
 def test_values_of_every_plain_type_are_as_numpy_loads_them(tmp_path, save, values):
     save(tmp_path / "d.npz", x=values)
     np.save(tmp_path / "d.npy", values)
@@ -171,6 +173,7 @@ def test_places_that_are_not_there(tmp_path):
     refuse(Arrays(root=str(tmp_path)).open, "has no inputs", error=DatasetUnreadable)
 
 
+@pytest.mark.oracle("digits", "sklearn.datasets.load_digits")
 def test_digits_are_those_of_scikit_learn():
     digits = load_digits()
     samples = Digits().open()

@@ -41,6 +41,7 @@ def require_all(samples):
 
 
 @pytest.mark.parametrize("place", ["", "cifar-10-batches-bin"])
+@pytest.mark.oracle("CIFAR10", "binary files by hand")
 def test_binary_files_are_preferred(tmp_path, place):
     write_binary(tmp_path / place / "test_batch.bin")
     (tmp_path / "test_batch").write_bytes(b"never read")
@@ -55,6 +56,7 @@ def test_training_reads_five_batches_in_order(tmp_path):
     np.testing.assert_array_equal(samples[29].inputs[0], image(5))
 
 
+@pytest.mark.oracle("CIFAR100", "binary files by hand; arrays that pickle wrote")
 def test_the_second_label_of_cifar_100_is_the_class(tmp_path):
     write_binary(tmp_path / "test.bin", extra=(17,))
     require_all(CIFAR100(root=str(tmp_path)).open())
@@ -64,6 +66,7 @@ def test_the_second_label_of_cifar_100_is_the_class(tmp_path):
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+@pytest.mark.oracle("CIFAR10", "arrays that pickle wrote")
 def test_pickles_of_every_protocol(tmp_path, protocol):
     write_pickle(tmp_path / "test_batch", protocol)
     require_all(CIFAR10(root=str(tmp_path)).open())

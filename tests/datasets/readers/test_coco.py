@@ -46,6 +46,7 @@ def write(folder, content):
     return path
 
 
+@pytest.mark.oracle("COCORaw", "pycocotools.coco.COCO")
 def test_labels_are_what_pycocotools_reads(folder):
     with contextlib.redirect_stdout(io.StringIO()):
         coco = COCO(folder / "annotations/instances_val2017.json")
@@ -67,6 +68,7 @@ def test_labels_are_what_pycocotools_reads(folder):
         np.testing.assert_array_equal(sample.inputs[0], array)
 
 
+@pytest.mark.oracle("COCONpy", "arrays that numpy.save wrote")
 def test_arrays_stand_for_images(folder):
     arrays = {}
     for image in CONTENT["images"]:

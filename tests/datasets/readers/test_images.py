@@ -17,6 +17,7 @@ from modeldyno.datasets.readers.style_transfer import StyleTransfer
 from tests.dataset_files import encode_image, pixels, refuse, sample_of, save_image
 
 
+@pytest.mark.oracle("ImageFolder", "pixels that Pillow wrote")
 def test_folders_are_classes_in_alphabetical_order_and_files_beside_them_are_not(tmp_path):
     cat = save_image(tmp_path / "cat/1.png", pixels(4, 5))
     save_image(tmp_path / "dog/b.png", pixels(3, 3, 1))
@@ -50,6 +51,7 @@ def test_opening_decodes_nothing(tmp_path, monkeypatch):
     assert len(ImageFolder(root=str(tmp_path)).open()) == 1
 
 
+@pytest.mark.oracle("ImagenetRaw", "Pillow")
 def test_a_list_names_images_and_their_classes(tmp_path):
     save_image(tmp_path / "images/a b.jpg", pixels(8, 8), quality=95)
     save_image(tmp_path / "images/2.png", pixels(4, 4))
@@ -74,6 +76,7 @@ def test_a_line_without_a_label_is_named(tmp_path):
     refuse(ImagenetRaw(data_path=str(tmp_path)).open, "no samples")
 
 
+@pytest.mark.oracle("labelled_images", "pixels that Pillow wrote")
 def test_images_with_labels_in_a_table(tmp_path):
     arrays = [save_image(tmp_path / f"{n}.png", pixels(3, 3, n)) for n in range(3)]
     (tmp_path / "any.csv").write_text("label,file\ndog,2.png\ncat,0.png\ndog,1.png\n")
@@ -92,6 +95,7 @@ def test_images_with_labels_in_a_table(tmp_path):
     assert len(LabelledImages(root=str(tmp_path), table="other.csv").open()) == 1
 
 
+@pytest.mark.oracle("style_transfer", "pixels that Pillow wrote")
 def test_pairs_of_content_and_style_are_between_0_and_1(tmp_path):
     content = save_image(tmp_path / "c/1.png", pixels(10, 20))
     style = np.zeros((10, 10, 3), np.uint8)
@@ -101,7 +105,7 @@ def test_pairs_of_content_and_style_are_between_0_and_1(tmp_path):
     reader = StyleTransfer(
         content_path=str(tmp_path / "c"),
         style_path=str(tmp_path / "s"),
-        resize_shape=[10, 20],
+        resize_shape=(10, 20),
         image_format="png",
     )
     samples = reader.open()

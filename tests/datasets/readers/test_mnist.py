@@ -45,6 +45,8 @@ def require_all(samples, images=IMAGES, labels=LABELS):
 @pytest.mark.parametrize("join", ["-", "."])
 @pytest.mark.parametrize("place", ["", "raw", "{name}/raw"])
 @pytest.mark.parametrize("reader", [MNIST, FashionMNIST])
+@pytest.mark.oracle("MNIST", "IDX files by hand")
+@pytest.mark.oracle("FashionMNIST", "IDX files by hand")
 def test_idx_files_compressed_or_not(tmp_path, reader, place, join, end):
     write_idx(tmp_path / place.format(name=reader.__name__), end=end, join=join)
     require_all(reader(root=str(tmp_path)).open())
@@ -58,6 +60,7 @@ def test_the_part_for_training_is_another_file(tmp_path):
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.oracle("MNIST", "arrays that numpy.savez wrote")
 def test_the_archive_of_keras(tmp_path, save):
     save(
         tmp_path / "mnist.npz",

@@ -30,6 +30,7 @@ def write_csv(path, header, rows, delimiter=","):
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.oracle("csv", "numpy.genfromtxt")
 def test_columns_of_numbers_are_one_vector(tmp_path, delimiter):
     rows = [[*map(repr, row.tolist()), n % 3] for n, row in enumerate(NUMBERS)]
     path = write_csv(tmp_path / "d.csv", ["a", "b", "c", "label"], rows, delimiter)
@@ -40,7 +41,7 @@ def test_columns_of_numbers_are_one_vector(tmp_path, delimiter):
         np.testing.assert_array_equal(sample.inputs[0], np.array(list(row)[:3], np.float32))
         assert sample.label == row["label"]
     np.testing.assert_array_equal(samples[7].inputs[0], NUMBERS[7])
-    chosen = sample_of(CsvFile(root=str(path), inputs=["c", "a"], label="b"), 4)
+    chosen = sample_of(CsvFile(root=str(path), inputs=("c", "a"), label="b"), 4)
     np.testing.assert_array_equal(chosen.inputs[0], NUMBERS[4, [2, 0]])
     assert chosen.label == pytest.approx(float(NUMBERS[4, 1]))
 
@@ -73,7 +74,7 @@ def test_labels_are_numbers_or_classes_in_alphabetical_order(tmp_path, labels, e
 
 def test_marks_and_line_ends_of_windows_are_no_part_of_a_name(tmp_path):
     (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfa,label\r\n1.5,2\r\n\r\n2.5,3\r\n")
-    samples = CsvFile(root=str(tmp_path / "d.csv"), inputs=["a"]).open()
+    samples = CsvFile(root=str(tmp_path / "d.csv"), inputs=("a",)).open()
     assert [(sample.inputs[0].tolist(), sample.label) for sample in samples] == [
         ([1.5], 2),
         ([2.5], 3),
@@ -131,6 +132,7 @@ def write_jsonl(path, *rows):
     return path
 
 
+@pytest.mark.oracle("jsonl", "values that json wrote")
 def test_an_object_on_each_line_is_a_sample(tmp_path):
     rows = [{"label": n % 2, "text": text} for n, text in enumerate(TEXTS)]
     samples = JsonLines(root=str(write_jsonl(tmp_path / "d.jsonl", *rows))).open()
@@ -138,7 +140,7 @@ def test_an_object_on_each_line_is_a_sample(tmp_path):
     assert [sample.label for sample in samples] == [0, 1, 0, 1, 0]
     rows = [{"ids": [1, 2, n], "mask": [[0.5], [1]], "answer": "ba"[n]} for n in range(2)]
     path = write_jsonl(tmp_path / "d.jsonl", *rows)
-    samples = JsonLines(root=str(path), label="answer", inputs=["mask", "ids"]).open()
+    samples = JsonLines(root=str(path), label="answer", inputs=("mask", "ids")).open()
     mask, ids = samples[1].inputs
     assert (mask.dtype, mask.tolist(), ids.dtype, ids.tolist()) == (
         "float32",
@@ -182,6 +184,7 @@ def test_lines_that_are_no_objects_are_named(tmp_path, line):
 # ---------------------------------------------------------------- Parquet
 
 
+@pytest.mark.oracle("parquet", "columns that pyarrow wrote")
 def test_rows_of_all_groups_and_files_are_samples(tmp_path):
     columns = {"a": NUMBERS[:, 0], "b": NUMBERS[:, 1], "label": np.arange(50) % 4}
     table = pa.table(columns)
@@ -194,7 +197,7 @@ def test_rows_of_all_groups_and_files_are_samples(tmp_path):
         assert samples[number].label == number % 4
     with pytest.raises(IndexError):
         samples[50]
-    alone = Parquet(root=str(tmp_path / "0.parquet"), inputs=["b"]).open()
+    alone = Parquet(root=str(tmp_path / "0.parquet"), inputs=("b",)).open()
     assert (len(alone), alone[29].inputs[0].item()) == (30, NUMBERS[29, 1])
 
 

@@ -34,6 +34,7 @@ def write(tf, path, *examples):
             writer.write(message.SerializeToString())
 
 
+@pytest.mark.oracle("TFRecordDataset", "tf.data.TFRecordDataset")
 def test_raw_records(tf, tmp_path):
     contents = [bytes(range(256)) * length for length in (0, 1, 5, 500)]
     path = tmp_path / "x.tfrecord"
@@ -46,6 +47,7 @@ def test_raw_records(tf, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG"])
+@pytest.mark.oracle("ImageRecord", "tf.io.parse_single_example, tf.io.decode_image")
 def test_images_with_classes(tf, tmp_path, format):
     smooth = np.linspace(0, 255, 32 * 48 * 3).astype(np.uint8).reshape(32, 48, 3)
     images = [encode_image(array, format) for array in (smooth, pixels(17, 23))]
@@ -71,6 +73,7 @@ def test_images_with_classes(tf, tmp_path, format):
 
 
 @pytest.mark.parametrize("reader", [COCORecord, VOCRecord])
+@pytest.mark.oracle("COCORecord", "tf.io.parse_single_example")
 def test_objects(tf, tmp_path, reader):
     sides = {
         side: np.random.default_rng(1).random(3).tolist()
@@ -102,6 +105,7 @@ def test_objects(tf, tmp_path, reader):
     assert label.image_id == "139"
 
 
+@pytest.mark.oracle("VOCRecord", "tf.io.decode_png")
 def test_a_class_for_each_pixel(tf, tmp_path):
     classes = np.random.default_rng(0).integers(0, 21, (12, 15), np.uint8)
     encoded = tf.io.encode_png(classes[..., None]).numpy()

@@ -130,6 +130,7 @@ def write_task(folder, task, lines=None):
 
 
 @pytest.mark.parametrize("task", LINES)
+@pytest.mark.oracle("GLUE", "tokenizers")
 def test_tasks_have_their_columns_and_classes(vocabulary, tmp_path, task):
     write_task(tmp_path, task)
     reader = GLUE(
@@ -217,6 +218,7 @@ def squad(vocabulary, tmp_path):
     return Bert(root=str(vocabulary), label_file=write_questions(tmp_path / "dev.json", *questions))
 
 
+@pytest.mark.oracle("bert", "tokenizers")
 def test_windows_hold_the_question_and_a_part_of_the_text(squad):
     samples = [*squad.open()]
     tokens = package_tokenizer().encode(CONTEXT, add_special_tokens=False).ids

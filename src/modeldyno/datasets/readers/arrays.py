@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from modeldyno.core.errors import DatasetUnreadable
@@ -19,7 +18,7 @@ class Arrays:
     ``label="y"`` in ``y.npy``."""
 
     root: str = ""
-    inputs: Sequence[str] = ()  # in the order of the model's; none: x, inputs, data or images
+    inputs: tuple[str, ...] = ()  # in the order of the model's; none: x, inputs, data or images
     label: str = ""  # none: y, labels, label or targets
 
     def open(self) -> LazySamples:

@@ -24,7 +24,7 @@ class CsvFile:
     """Columns of numbers are one input, a vector; each column of text is an input of its own."""
 
     root: str = ""
-    inputs: Sequence[str] = ()  # names of columns; none: all but the label
+    inputs: tuple[str, ...] = ()  # names of columns; none: all but the label
     label: str = ""  # the name of its column; none: y, labels, label or targets
 
     def open(self) -> LazySamples:

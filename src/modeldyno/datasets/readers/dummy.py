@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from modeldyno.datasets.readers.files import LARGEST_SAMPLE
 from modeldyno.datasets.readers.samples import LazySamples
 
 Array = np.ndarray[Any, Any]
-Range = float | Sequence[float]
-Types = str | Sequence[str]
-Shapes = Sequence[int] | Sequence[Sequence[int]]
+Range = float | tuple[float, ...]
+Types = str | tuple[str, ...]
+Shapes = tuple[int | tuple[int, ...], ...]  # one, or several
 
 SEED = 9527
 ENDLESS = 1000  # samples of a dataset that would never end
@@ -43,7 +43,7 @@ class _Values:
 class Dummy:
     """``shape`` begins with the number of samples; several inputs have a shape each."""
 
-    shape: Shapes = field(default_factory=list)
+    shape: Shapes = ()
     low: Range = -128.0
     high: Range = 127.0
     dtype: Types = "float32"
@@ -73,8 +73,8 @@ class DummyV2:
     """Shapes are of one sample. ``low``, ``high`` and ``dtype`` are one for all, or one for each
     input and then each label."""
 
-    input_shape: Shapes = field(default_factory=list)
-    label_shape: Shapes = field(default_factory=list)
+    input_shape: Shapes = ()
+    label_shape: Shapes = ()
     low: Range = -128.0
     high: Range = 127.0
     dtype: Types = "float32"
@@ -117,6 +117,8 @@ def _make_values(
     """A list for inputs alone leaves labels the value of the last input."""
 
     def spread(name: str, value: Any) -> list[Any]:
+        if isinstance(value, str) and "," in value:
+            value = [part.strip() for part in value.split(",")]
         if isinstance(value, str | int | float):
             return [value] * len(shapes)
         if len(value) == 1:

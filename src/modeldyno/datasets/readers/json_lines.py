@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ _LONGEST_LINE = 1 << 26  # bytes
 @dataclass(frozen=True, kw_only=True)
 class JsonLines:
     root: str = ""
-    inputs: Sequence[str] = ()  # keys; none: all but the label
+    inputs: tuple[str, ...] = ()  # keys; none: all but the label
     label: str = ""  # its key; none: y, labels, label or targets
 
     def open(self) -> LazySamples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ class Parquet:
     """Several columns of numbers are one input, a vector; any other column is an input."""
 
     root: str = ""
-    inputs: Sequence[str] = ()  # names of columns; none: all but the label
+    inputs: tuple[str, ...] = ()  # names of columns; none: all but the label
     label: str = ""  # the name of its column; none: y, labels, label or targets
 
     def open(self) -> LazySamples:

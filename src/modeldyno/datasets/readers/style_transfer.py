@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ class StyleTransfer:
     content_path: str = ""
     style_path: str = ""
     crop_ratio: float = 0.1  # cut off at each side of the style
-    resize_shape: Sequence[int] = (256, 256)  # height and width
+    resize_shape: tuple[int, ...] = (256, 256)  # height and width
     image_format: str = "jpg"  # how names end
 
     def open(self) -> LazySamples:
