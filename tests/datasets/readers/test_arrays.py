@@ -142,8 +142,11 @@ def test_a_cut_off_array_is_refused(tmp_path):
     content = (tmp_path / "d.npy").read_bytes()
     (tmp_path / "d.npy").write_bytes(content[:-1])
     refuse(Arrays(root=str(tmp_path / "d.npy")).open, "d.npy", "cut off")
-    (tmp_path / "d.npy").write_bytes(content.replace(b"(20, 3, 4)", b"(1<<60,4)"))
-    refuse(Arrays(root=str(tmp_path / "d.npy")).open, "d.npy", "no .npy file")
+    for shape in (b"(1<<60,4) ", b"(20, 3, 4 ", b"(20, -3, 4", b"(20, 3, x)", b'(20, "3",)'):
+        (tmp_path / "d.npy").write_bytes(content.replace(b"(20, 3, 4)", shape))
+        refuse(Arrays(root=str(tmp_path / "d.npy")).open, "d.npy", "no .npy file")
+    (tmp_path / "d.npy").write_bytes(content.replace(b"(20, 3, 4)", b"(-2,-3, 4)"))
+    refuse(Arrays(root=str(tmp_path / "d.npy")).open, "d.npy", "below 0")
 
 
 def test_a_header_that_wants_all_memory_is_refused(tmp_path):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
@@ -19,7 +21,11 @@ from modeldyno.datasets.readers.inflated import DEFLATE, Inflated
 
 Array = np.ndarray[Any, Any]
 
-DAMAGES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError)
+# What zipfile, zlib and NumPy's parser of headers raise for bytes that they do not expect.
+DAMAGES = (
+    *(OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
 _KINDS = "biufU"  # booleans, integers, floats, text
 
 
@@ -47,11 +53,16 @@ class Stored:
         """One entry along the first dimension."""
         row = range(len(self))[row]
         if self.is_fortran:
-            entry: Array = self.read()[row]
+            entry: Array = self._whole[row].copy()
             return entry
         content = self._read(self.start + row * self.row_bytes, self.row_bytes)
         values: Array = np.frombuffer(content, self.dtype).reshape(self.shape[1:])
         return values
+
+    @cached_property
+    def _whole(self) -> Array:
+        """In Fortran order, samples are not one after the other."""
+        return self.read()
 
     def read(self) -> Array:
         """All of it."""
@@ -148,6 +159,8 @@ def _parse_header(
             why="a model takes booleans, integers, floats or text",
             fix='Convert it first: array.astype("float32")',
         )
+    if any(length < 0 for length in shape):
+        raise ValueError("a size of it is below 0")
     start = file.tell()
     expected = start + math.prod(shape) * dtype.itemsize
     if expected > size:
