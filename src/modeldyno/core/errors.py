@@ -7,6 +7,7 @@ ModeldynoError
 │   ├── NameAmbiguous      several models have that name, and they differ
 │   ├── RunNotFound        no such run in the workspace
 │   ├── ModelUnreadable    the file is not a model we can read (truncated, text, archive, unknown)
+│   ├── DatasetUnreadable  samples or labels that are missing, damaged, or not what they should be
 │   ├── GraphUnavailable   the model has no graph that can be shown, or one that is too large
 │   ├── UnsafeFormat       loading the file could run code hidden in it
 │   ├── EngineUnknown      no engine of that name
@@ -109,6 +110,10 @@ class RunNotFound(UserError):
 
 class ModelUnreadable(UserError):
     code = "MODEL_UNREADABLE"
+
+
+class DatasetUnreadable(UserError):
+    code = "DATASET_UNREADABLE"
 
 
 class GraphUnavailable(UserError):

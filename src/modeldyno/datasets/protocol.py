@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,19 +23,33 @@ class Sample:
     label: Any = None  # None: it has none; the metric says what it takes
 
 
+class Objects(NamedTuple):
+    """The label of an image with objects in it, an entry of each array for an object."""
+
+    boxes: np.ndarray[Any, Any]  # float32 [objects, 4]: top, left, bottom, right, from 0 to 1
+    names: np.ndarray[Any, Any]  # text [objects]; "" where the dataset has numbers alone
+    classes: np.ndarray[Any, Any]  # int64 [objects]: the dataset's own numbers
+    image_id: int | str
+    crowd: np.ndarray[Any, Any]  # bool [objects]: many objects in one box, which do not count
+
+
 class Samples(Protocol):
     """The samples of an opened dataset; each is read when it is needed, and no earlier."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, number: int) -> Sample:
-        """Raises DamagedData with the name of the file and what is wrong with it."""
+        """Raises DatasetUnreadable with the name of the file and what is wrong with it; IndexError
+        beyond the last sample, so that ``for`` ends there."""
         ...
 
 
 class Reader(Protocol):
     def open(self) -> Samples:
-        """Find all samples without decoding one. Raises a UserError if there are none."""
+        """Find all samples without decoding one. Raises a UserError if there are none.
+
+        Reads nothing outside the files and folders that its parameters name.
+        """
         ...
 
 
