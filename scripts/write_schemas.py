@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from modeldyno.api.schemas import schema_of
-from modeldyno.core.documents.catalog import DOCUMENTS
+from modeldyno.present.document_catalog import DOCUMENTS
 
 FOLDER = Path(__file__).parents[1] / "src" / "modeldyno" / "schemas"
 

@@ -26,10 +26,10 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 from modeldyno.cli import bench, compare, main
 from modeldyno.core import errors
-from modeldyno.core.documents.catalog import DOCUMENTS
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.demo import model_path
 from modeldyno.engines.catalog import BUILT_IN
+from modeldyno.present.document_catalog import DOCUMENTS
 from modeldyno.selftest import catalog as selftests
 from scripts.write_schemas import texts
 from tests.packages import python_path

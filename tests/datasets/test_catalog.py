@@ -12,13 +12,13 @@ import pytest
 
 from modeldyno.core.dictionaries import Parameter
 from modeldyno.core.errors import BadValue
-from modeldyno.core.typed_values import is_blank
 from modeldyno.datasets import catalog
 from modeldyno.datasets.filters import FILTERS
 from modeldyno.datasets.metrics import METRICS
 from modeldyno.datasets.protocol import Sample
 from modeldyno.datasets.readers import READERS
 from modeldyno.datasets.transforms import TRANSFORMS
+from modeldyno.datasets.typed_values import is_blank
 from modeldyno.store.dictionaries import read_dictionaries
 from scripts import write_oracles
 

@@ -18,12 +18,12 @@ from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.dictionaries import Type
 from modeldyno.core.errors import BadValue
 from modeldyno.core.names import find_similar_names
-from modeldyno.core.typed_values import convert_value, is_blank
 from modeldyno.datasets.filters import FILTERS
 from modeldyno.datasets.metrics import METRICS
 from modeldyno.datasets.protocol import Filter, Metric, Reader, Transform
 from modeldyno.datasets.readers import READERS
 from modeldyno.datasets.transforms import TRANSFORMS
+from modeldyno.datasets.typed_values import convert_value, is_blank
 
 Table = Mapping[str, str | Mapping[str, str]]
 _TYPES: dict[Any, Type] = {str: "text", int: "whole", float: "number", bool: "truth"}

@@ -13,7 +13,7 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.dictionaries import DictionaryEntry, DictionaryName, names
 from modeldyno.core.errors import BadValue, NotFound, StorageFailed
 from modeldyno.core.ids import DatasetId, ProjectId
-from modeldyno.core.typed_values import MOST_PARTS, convert_value, is_blank
+from modeldyno.datasets.typed_values import MOST_PARTS, convert_value, is_blank
 from modeldyno.store.dictionaries import read_dictionaries
 from modeldyno.store.records.all import Records
 

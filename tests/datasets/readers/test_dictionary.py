@@ -8,8 +8,8 @@ import pytest
 
 from modeldyno.datasets import readers
 from modeldyno.datasets.readers import PATHS, READERS
+from modeldyno.datasets.typed_values import convert_value
 from modeldyno.services.datasets import CUSTOM
-from modeldyno.core.typed_values import convert_value
 from modeldyno.store.dictionaries import read_dictionaries
 
 ENTRIES = [entry for entry in read_dictionaries().dataloaders if entry.name != CUSTOM]

@@ -16,7 +16,7 @@ from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, require_
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.optimization_settings import OptimizationType
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
-from modeldyno.core.typed_values import convert_value, is_blank
+from modeldyno.datasets.typed_values import convert_value, is_blank
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
