@@ -103,6 +103,24 @@ def test_whoever_says_what_a_call_does_gets_that_one_call(name):
 
 
 @pytest.mark.parametrize(
+    ("dims", "call"),
+    [
+        ({}, DecoderCall(past=128, tokens=1)),
+        ({"past_seq": 7}, DecoderCall(past=7, tokens=1)),
+        ({"seq": 1}, DecoderCall(past=128, tokens=1)),
+        ({"seq": 64}, DecoderCall(past=0, tokens=64)),
+        ({"past_seq": 7, "seq": 64}, DecoderCall(past=7, tokens=64)),
+    ],
+)
+def test_a_single_call_is_a_step_unless_sizes_say_otherwise_and_its_mask_fits(dims, call):
+    """As `compare` and `profile` make it."""
+    first = plan_inputs(BOTH_IN_ONE, 1, dims=dims, values={}, data=None, seed=0)[0]
+    assert first.decoder_call == call
+    (mask,) = (tensor for tensor in first.tensors if tensor.name == "attention_mask")
+    assert mask.shape == (1, call.past + call.tokens)
+
+
+@pytest.mark.parametrize(
     "inputs",
     [
         NAMED[:3],  # no cache

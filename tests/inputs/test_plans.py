@@ -253,11 +253,11 @@ def decoder(total):
 @pytest.mark.parametrize(
     "total", ["total_sequence_length", "past_sequence_length + sequence_length"]
 )
-def test_a_decoder_sees_a_prompt_after_a_past_and_then_one_token_after_a_long_past(total):
+def test_a_decoder_sees_one_token_after_a_long_past_and_then_a_prompt_after_a_past(total):
     tried = [[t.shape for t in p.tensors] for p in plan(*decoder(total))[:2]]
     assert tried == [
-        [(1, 128), (1, 129), (1, 12, 1, 64)],
         [(1, 1), (1, 129), (1, 12, 128, 64)],
+        [(1, 128), (1, 129), (1, 12, 1, 64)],
     ]
 
 

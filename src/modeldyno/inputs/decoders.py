@@ -8,7 +8,7 @@ one phase, however the model names its dimensions; ``--dim context=128`` for bot
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.models import InputSpec
@@ -21,7 +21,7 @@ from modeldyno.inputs.name_hints import (
     says_segment,
     says_tokens,
 )
-from modeldyno.inputs.open_axes import OpenAxis, Place, find_open_axes
+from modeldyno.inputs.open_axes import OpenAxis, Place, chosen_size, find_open_axes
 
 PREFILL, DECODE, CONTEXT = "prefill", "decode", "context"
 CONTEXT_TOKENS = 128  # unless the user chooses another length
@@ -41,7 +41,9 @@ class Decoder:
     def sizes(self, phase: str, context: int) -> dict[str, int]:
         """Of its open axes, by name."""
         past = 0 if phase == PREFILL else context
-        tokens = self.fixed_tokens or (context if phase == PREFILL else 1)
+        return self.sizes_of_call(past, self.fixed_tokens or (context if phase == PREFILL else 1))
+
+    def sizes_of_call(self, past: int, tokens: int) -> dict[str, int]:
         return {
             **{axis.name: past for axis in self.past},
             **{axis.name: tokens for axis in self.tokens},
@@ -139,6 +141,32 @@ def with_sizes_of_phase(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) 
         )
     others = {name: size for name, size in dims.items() if name not in words}
     return others | (decoder.sizes(said[0], dims[said[0]]) if said else {})
+
+
+def guess_decoding_step(
+    axes: tuple[OpenAxis, ...], inputs: tuple[InputSpec, ...], dims: Mapping[str, int]
+) -> tuple[OpenAxis, ...]:
+    """``axes`` of a decoder whose first guess is a step after the past in ``dims``, or a prefill of
+    the tokens in it: of a past and tokens that are guessed alike, a call would be neither."""
+    decoder = find_decoder(inputs, axes)
+    if decoder is None:
+        return axes
+    past, tokens = (_first_size(some, dims) for some in (decoder.past, decoder.tokens))
+    if past is None:
+        past = CONTEXT_TOKENS if tokens in (None, 1) else 0
+    tokens = decoder.fixed_tokens or tokens or 1
+    sizes = decoder.sizes_of_call(past, tokens)
+    return tuple(
+        replace(axis, sizes=(sizes[axis.name], *axis.sizes))
+        if axis.name in sizes and axis.is_guessed
+        else axis
+        for axis in axes
+    )
+
+
+def _first_size(axes: Iterable[OpenAxis], dims: Mapping[str, int]) -> int | None:
+    chosen = (chosen_size(axis, dims) for axis in axes)
+    return next((size for size in chosen if size is not None), None)
 
 
 def _names(axes: Iterable[OpenAxis]) -> set[str]:

@@ -10,7 +10,12 @@ from functools import cached_property
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.models import InputSpec
 from modeldyno.core.sessions import DecoderCall
-from modeldyno.inputs.decoders import Decoder, find_decoder, with_sizes_of_phase
+from modeldyno.inputs.decoders import (
+    Decoder,
+    find_decoder,
+    guess_decoding_step,
+    with_sizes_of_phase,
+)
 from modeldyno.inputs.fills import (
     VARIANTS,
     Fill,
@@ -89,6 +94,7 @@ def plan_inputs(
         _refuse_unsupported(spec, data)
     axes = find_open_axes(inputs)
     dims = with_sizes_of_phase(dims, inputs)
+    axes = guess_decoding_step(axes, inputs, dims)
     require_dims(dims, axes, inputs)
     require_values(values, inputs)
     request = _InputsRequest(
