@@ -69,10 +69,32 @@ def test_the_newest_migration_is_the_one_we_check_for(fresh):
 
 @pytest.mark.usefixtures("starts_processes")
 def test_migrations_make_the_tables_as_they_are_written(fresh):
+    """A new database gets them at once, one of an earlier version by migrations."""
+    created = describe_tables(fresh)
+    schema.migrate_to(fresh.engine, "base")
+    assert tables(fresh) == set()
+    schema.migrate_to(fresh.engine, "head")
+    assert describe_tables(fresh) == created
     with fresh.engine.connect() as connection:
         options = {"version_table": schema.VERSION_TABLE, "compare_type": True}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, METADATA) == []
+
+
+def describe_tables(database: Database) -> dict[str, object]:
+    """Of each table, everything that the database knows, in an order of our own."""
+    inspected = inspect(database.engine)
+    return {
+        name: {
+            "columns": sorted(map(str, inspected.get_columns(name))),
+            "primary key": inspected.get_pk_constraint(name),
+            "foreign keys": sorted(map(str, inspected.get_foreign_keys(name))),
+            "unique": sorted(map(str, inspected.get_unique_constraints(name))),
+            "checks": sorted(map(str, inspected.get_check_constraints(name))),
+            "indexes": sorted(map(str, inspected.get_indexes(name))),
+        }
+        for name in inspected.get_table_names()
+    }
 
 
 def tables(database: Database) -> set[str]:
@@ -149,12 +171,28 @@ def test_a_database_of_somebody_else_is_refused(place):
 
 def test_a_migration_that_fails_leaves_everything_as_it_was(place, monkeypatch):
     """In both databases: changes of tables are part of the transaction."""
+    database = open_database(*place)
+    schema.migrate_to(database.engine, "0001")
+    old = describe_tables(database)
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_run_alembic", explode_after(schema._run_alembic))
         with pytest.raises(RuntimeError, match="the power went"):
             open_database(*place)
+    assert describe_tables(database) == old
+    database.close()
     database = open_database(*place)
     assert tables(database) == set(METADATA.tables)
+    database.close()
+
+
+def test_tables_that_cannot_all_be_created_leave_none(place, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(METADATA, "create_all", explode_after(METADATA.create_all))
+        with pytest.raises(RuntimeError, match="the power went"):
+            open_database(*place)
+    database = open_database(*place)
+    with database.engine.connect() as connection:
+        assert schema.read_revision(connection) == schema.newest_revision()
     database.close()
 
 

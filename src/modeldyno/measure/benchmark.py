@@ -29,6 +29,7 @@ WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interv
 STEADY_SHARE = 0.75  # of the sessions must have reached their plateau
 # The kernel accounts for threads on other CPUs at its ticks, up to 10 ms apart: a tick during a few
 # short calls charges them for earlier work.
+MIN_WALL_FOR_CORES_NS = 1_000_000
 MIN_WALL_FOR_CPU_NS = 100_000_000  # before the CPU time of several threads can be trusted
 TICK_ERROR = 1.1  # times the allowed cores: as much as one tick can add in that time
 
@@ -135,9 +136,15 @@ def _estimate_throughput(
 
 
 def cores_used(sessions: Sequence[Session]) -> float | None:
-    """CPUs that the threads of one instance kept busy, from their CPU time; None if unknown."""
+    """CPUs that the threads of one instance kept busy, from their CPU time; None if unknown.
+
+    The two clocks are read one after the other, so a session must last for much longer than what
+    may come between them.
+    """
     counted = [
-        _cores_used_in_session(session) for session in sessions if _is_cpu_time_reliable(session)
+        _cores_used_in_session(session)
+        for session in sessions
+        if _is_cpu_time_reliable(session) and session.samples.block_wall_ns >= MIN_WALL_FOR_CORES_NS
     ]
     return median(counted) if counted else None
 

@@ -54,11 +54,36 @@ def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -
         before = read_revision(connection)
     if before == newest_revision():  # the usual case: no lock, and Alembic is not loaded
         return
+    if before is None:
+        create_tables(engine)
+        return
     if upgrading is None or before not in _list_revisions():
         migrate_to(engine, "head")
         return
     with upgrading() as on_step:
         migrate_to(engine, "head", on_step)
+
+
+def create_tables(engine: Engine) -> None:
+    """In an empty database, as they are now. Migrations from nothing make the same, ten times as
+    slowly."""
+    from modeldyno.store.tables import METADATA
+
+    with engine.connect() as connection, connection.begin():
+        begin_transaction(connection, writes=True)
+        _lock_schema(connection)
+        if read_revision(connection) is not None:  # another process was quicker
+            return
+        _require_our_database(connection, None)
+        METADATA.create_all(connection)
+        connection.execute(
+            text(
+                f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
+                f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+            )
+        )
+        insert = f"INSERT INTO {VERSION_TABLE} VALUES (:newest)"  # noqa: S608
+        connection.execute(text(insert), {"newest": newest_revision()})
 
 
 def read_revision(connection: Connection) -> str | None:
@@ -91,8 +116,7 @@ def _execute_pragma(connection: Connection, words: str) -> None:
 
 
 def _migrate(connection: Connection, revision: str, on_step: OnStep) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
+    _lock_schema(connection)
     before = read_revision(connection)
     if revision == "head" and before == newest_revision():  # another process was quicker
         return
@@ -115,6 +139,12 @@ def _migrate(connection: Connection, revision: str, on_step: OnStep) -> None:
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken:
             raise AssertionError(f"a migration left a dangling reference: {tuple(broken)}")
+
+
+def _lock_schema(connection: Connection) -> None:
+    """Until the transaction ends; one of SQLite holds its file's lock already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
 
 
 def _require_our_database(connection: Connection, before: str | None) -> None:
