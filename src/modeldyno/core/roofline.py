@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from modeldyno.core import figures
-from modeldyno.core.documents.hosts import Peak, Peaks
+
+if TYPE_CHECKING:  # its documents would take a tenth of what a command needs to start
+    from modeldyno.core.documents.hosts import Peak, Peaks
 
 Bound = Literal["compute", "memory", "overhead"]
-PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
+PeaksOf = Callable[[str], "Peaks | None"]  # by the fingerprint of a machine
 
 REACHED = 0.3  # share of a peak below which something else is the limit
 HOW = "run `modeldyno doctor --peaks` to see what limits each of them"

@@ -48,7 +48,7 @@ from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.formats.domains import guess_purpose
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
-from modeldyno.formats.tensorflow.saved_model import INDEX
+from modeldyno.formats.tensorflow import INDEX
 from modeldyno.services.concurrency_limit import ConcurrencyLimit
 from modeldyno.services.lru_cache import LruCache
 from modeldyno.services.requests import default_memory_limit

@@ -41,7 +41,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.engines import catalog
-from modeldyno.formats.tensorflow.saved_model import FILE as SAVED_MODEL
+from modeldyno.formats.tensorflow import FILE as SAVED_MODEL
 
 Model = ModelFile | str | Path
 

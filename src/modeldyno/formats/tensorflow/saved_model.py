@@ -18,7 +18,7 @@ from modeldyno.formats.external_weights import (
 )
 from modeldyno.formats.file_reading import open_regular
 from modeldyno.formats.refusals import printable_name
-from modeldyno.formats.tensorflow import unsafe_operators
+from modeldyno.formats.tensorflow import INDEX, unsafe_operators
 from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, ModelGraph, make_facts, mapped_file
 from modeldyno.formats.tensorflow.inlining import main_key
 from modeldyno.formats.tensorflow.messages import (
@@ -33,8 +33,6 @@ from modeldyno.graphs.protobuf import DamagedMessage, read_fields
 from modeldyno.inputs.model_overrides import require_signature
 
 FORMAT: ModelFormat = "saved-model"
-FILE = "saved_model.pb"
-INDEX = "variables/variables.index"
 SERVE = "serve"  # the tag of graphs for inference
 USUAL = "serving_default"
 _INTERNAL = "__saved_model_"  # prefix of signatures that callers cannot use
