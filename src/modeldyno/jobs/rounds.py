@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from modeldyno.core.cell_axes import WORKLOAD
@@ -263,7 +264,8 @@ class Rounds:
 
     # ------------------------------------------------------------ racing
 
-    def _group_by_workload(self) -> list[list[Cell]]:
+    @cached_property  # every report of progress asks for it, for each cell
+    def _workloads(self) -> list[list[Cell]]:
         """Cells that compute the same: only those are ranked against each other."""
         groups: list[list[Cell]] = []
         for cell in self._cells:
@@ -294,7 +296,7 @@ class Rounds:
         from modeldyno.measure.sweep import outraced_cells
 
         set_mismatches(self._cells)
-        for cells in self._group_by_workload():
+        for cells in self._workloads:
             latency, throughput = (self._figures_by_cell(by, cells) for by in OBJECTIVES)
             lost = outraced_cells(latency) & outraced_cells(throughput)
             for cell in cells:
@@ -303,7 +305,7 @@ class Rounds:
 
     def _rank_workloads(self) -> tuple[Standings, ...]:
         set_mismatches(self._cells)
-        return tuple(self._rank_workload(cells) for cells in self._group_by_workload())
+        return tuple(self._rank_workload(cells) for cells in self._workloads)
 
     def _rank_workload(self, cells: list[Cell]) -> Standings:
         from modeldyno.measure.sweep import rank_cells
@@ -416,7 +418,7 @@ class Rounds:
         known = [cell.session_s for cell in self._cells if cell.units]
         if not (known and self.is_sweep and self._aims_at_precision):
             return 0.0
-        winners = min(len(self._cells), len(OBJECTIVES) * len(self._group_by_workload()))
+        winners = min(len(self._cells), len(OBJECTIVES) * len(self._workloads))
         each_s, most_s = sum(known) / len(known), MOST_FOR_WINNERS * self._total_s()
         if winners * FEWEST_SESSIONS * each_s > most_s:
             return 0.0
