@@ -24,6 +24,8 @@ from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
 from modeldyno.inputs.plans import InputPlan, TensorPlan
+from modeldyno.store import schema
+from modeldyno.store.database import open_database
 from modeldyno.store.runs import RunFolders
 from modeldyno.worker.messages import Examine, MeasureSession, SessionSpec
 
@@ -252,8 +254,12 @@ from pathlib import Path
 from modeldyno.store.database import open_database
 open_database(Path({str(tmp_path)!r})).close()
 """
-    assert DATABASE - {"psycopg"} <= loaded_by(code)
+    assert loaded_by(code) & DATABASE == {"sqlalchemy"}  # a new one
     assert loaded_by(code) & DATABASE == {"sqlalchemy"}
+    database = open_database(tmp_path)
+    schema.migrate_to(database.engine, "0001")
+    database.close()
+    assert DATABASE - {"psycopg"} <= loaded_by(code)
 
 
 # ---------------------------------------------------------------- habits

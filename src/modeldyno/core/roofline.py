@@ -8,7 +8,7 @@ started, in sizes that are too small, in waiting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from modeldyno.core import figures
@@ -78,7 +78,8 @@ def _find_peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
     if above.cores == below.cores:
         return above, "" if above.cores == cores else f", as of {above.cores}"
     part = (cores - below.cores) / (above.cores - below.cores)
-    made = Peak(
+    made = replace(
+        above,
         cores=cores,
         flops_per_s=below.flops_per_s + part * (above.flops_per_s - below.flops_per_s),
         bytes_per_s=below.bytes_per_s + part * (above.bytes_per_s - below.bytes_per_s),
