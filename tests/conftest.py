@@ -26,6 +26,12 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):
 ALONE = ("alone", "timing")
 # Those that drive a browser come first and stay in one process: two would starve each other.
 BROWSER = ("tests/web/", "tests/gui/")
+# TensorFlow has one number of threads in a process, that of its first session: ours come first.
+TENSORFLOW = (
+    "tests/engines/test_tensorflow.py",
+    "tests/datasets/readers/test_tensorflow_records.py",
+    "tests/datasets/transforms/test_tensorflow_pixels.py",
+)
 # What takes a minute or more begins early, so that no process is left with it in the end.
 LONG = (
     "tests/api/test_schemathesis.py",
@@ -36,6 +42,7 @@ LONG = (
     "tests/documents/",
     "tests/reliability/",
     "tests/contracts/",
+    *TENSORFLOW,
     "tests/api/inc/",
     "tests/security/",
 )
@@ -107,10 +114,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
-    """Tests of one file stay in one process, and those of all files that drive a browser."""
+    """Tests of one file stay in one process; those of all files that drive a browser, too, and of
+    those that load TensorFlow."""
 
     def _split_scope(self, nodeid):
-        return "browser" if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+        if nodeid.startswith(BROWSER):
+            return "browser"
+        return "tensorflow" if nodeid.startswith(TENSORFLOW) else super()._split_scope(nodeid)
 
 
 def pytest_ignore_collect(collection_path, config):

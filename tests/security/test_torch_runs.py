@@ -591,9 +591,11 @@ def test_nothing_of_ours_loads_a_file_in_an_unsafe_way():
     forbidden = ("weights_only=False", "pickle.load", "pickle.Unpickler", "allow_pickle=True")
     assert "weights_only=False" in Path(__file__).read_text()
     sources = Path(modeldyno.__file__).parent.rglob("*.py")
-    assert not [
+    # The one that reads CIFAR's batches can make arrays of bytes and nothing else:
+    # tests/datasets/readers/test_cifar.py.
+    assert [
         (path.name, words) for path in sources for words in forbidden if words in path.read_text()
-    ]
+    ] == [("cifar.py", "pickle.Unpickler")]
 
 
 def test_a_bare_refusal_has_its_own_error(honest, tmp_path):
